@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* A number comes in, the next one goes out: one activation each. */
+/* activation_dev.c - a number arrives, the next number leaves: one activation each. */
 #include <doca_dpa_dev.h>
 #include <dpa/dpa_dev_native.h>
 #include "activation.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * dpa_activation [-d DEV] [-n ROUNDS]: the host sends numbers on one QP; on the other end of the
- * connection a DPA thread is activated by the completion of each and sends the next number back.
+ * main.c - dpa_activation [-d DEV] [-n ROUNDS]: the host sends numbers on one QP. At the other end
+ * of the connection each completion activates a DPA thread, which sends the next number back.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -16,13 +16,13 @@ extern struct doca_dpa_app *activation_app;
 extern doca_dpa_func_t activation_kernel;
 
 struct box {
-	uint64_t host; /* the host's QP sends from and receives into it */
+	uint64_t host; /* the host's QP sends from it and receives into it */
 	uint64_t device;
 };
 
 struct demo {
 	struct sample s;
-	struct ibv_cq *cq; /* the host's own */
+	struct ibv_cq *cq; /* private to the host */
 	struct ibv_qp *host, *device;
 	struct dpa_qp *dqp;
 	struct ibv_mr *mr;
@@ -76,7 +76,7 @@ static bool run_thread(struct demo *d)
 	       sample_ok(doca_dpa_thread_run(d->s.thread), "doca_dpa_thread_run");
 }
 
-/* Until the answer of this round is there; the send's own completion comes on the way. */
+/* Waits for the answer of this round; also takes the send's own completion. */
 static bool await_answer(struct demo *d)
 {
 	struct ibv_wc wc;

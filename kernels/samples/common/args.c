@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The command line, by doca_argp. */
+/* args.c - the command line, by doca_argp. */
 #include <stdio.h>
 #include <string.h>
 #include <doca_argp.h>
@@ -59,7 +59,7 @@ static const struct option {
 	const char *shorter, *longer, *arguments, *what;
 	doca_argp_param_cb_t set;
 	enum doca_argp_type type;
-	int kind; /* 0: every program's */
+	int kind; /* 0: for every program */
 } options[] = {
 	{"pf_dev", "pf-device", "<name>", "device of the DPA context, a PF", set_pf_dev,
 	 DOCA_ARGP_TYPE_STRING, 0},

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* io.h - all bytes of a message on a socket. False: the other one is gone. */
+/* io.h - sends and receives whole messages on a socket. False: the other side is gone. */
 #ifndef DPA_SAMPLE_IO_H
 #define DPA_SAMPLE_IO_H
 

@@ -50,7 +50,7 @@ bool link_connect(struct link *l, int fd, unsigned int connections)
 	for (unsigned int n = 0; n < connections; n++)
 		if (!connect_one(l, fd, n))
 			return false;
-	return peer_meet(fd); /* nobody sends before the other one can receive */
+	return peer_meet(fd); /* no side may send before the other can receive */
 }
 
 bool link_close(struct link *l)

@@ -10,7 +10,7 @@
 #include "io.h"
 #include "peer.h"
 
-#define LIMIT (1u << 20) /* of a message */
+#define LIMIT (1u << 20) /* maximum bytes of a message */
 
 static bool listen_at(int fd, const struct addrinfo *ai)
 {
@@ -22,7 +22,7 @@ static bool listen_at(int fd, const struct addrinfo *ai)
 	if (bind(fd, ai->ai_addr, ai->ai_addrlen) || listen(fd, 1) ||
 	    getsockname(fd, (struct sockaddr *)&own, &len))
 		return false;
-	/* the port lies at the same place in both families */
+	/* the port is at the same offset in both families */
 	printf("listening on port %u\n", ntohs(((struct sockaddr_in *)&own)->sin_port));
 	fflush(stdout);
 	return true;

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* peer.h - what two processes of a sample tell each other beside the network of the adapter: TCP.
- */
+/* peer.h - messages between two processes of a sample, over TCP, beside the adapter's network. */
 #ifndef DPA_SAMPLE_PEER_H
 #define DPA_SAMPLE_PEER_H
 
@@ -9,14 +8,14 @@
 #include "res.h"
 
 /*
- * Listens ("listening on port N" is printed) or connects, as the command line says. The descriptor,
- * or -1 with a line on stderr.
+ * Listen (prints "listening on port N") or connect, as the command line requires. Returns the
+ * descriptor; -1 with a message on stderr.
  */
 int peer_open(const struct args *a);
-/* A message with its length; what is got is the caller's to free. */
+/* Send and receive a message with its length. The caller frees a received message. */
 bool peer_put(int fd, const void *data, size_t len);
 void *peer_get(int fd, size_t *len);
-/* Both come to the same point; false if the other one is gone. */
+/* Wait until both sides have reached this point. False: the other side is gone. */
 bool peer_meet(int fd);
 
 #endif

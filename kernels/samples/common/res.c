@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Devices, contexts, events, maps and threads. */
+/* res.c - devices, contexts, events, maps and threads. */
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
@@ -11,7 +11,7 @@ void res_complain(const char *call, doca_error_t error)
 		doca_error_get_descr(error), doca_error_get_name(error));
 }
 
-/* The device of that name, or the first that has a DPA. */
+/* Opens the device with that name, or the first one that has a DPA. */
 static bool open_dev(const char *name, struct doca_dev **dev)
 {
 	char have[DOCA_DEVINFO_IBDEV_NAME_SIZE];
@@ -47,7 +47,7 @@ bool res_open(struct res *r, const struct args *a, struct doca_dpa_app *app)
 		return true;
 	if (!open_dev(a->rdma_dev, &r->rdma_dev))
 		return false;
-	if (r->rdma_dev == r->pf_dev) { /* opened twice, which counts */
+	if (r->rdma_dev == r->pf_dev) { /* opened twice; the library counts opens */
 		TRY(doca_dev_close(r->rdma_dev));
 		return true;
 	}

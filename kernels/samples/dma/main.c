@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * dpa_dma [-n BYTES]: the one that listens exports memory for the other side of the PCI bus; the one
- * that connects copies it by a doca_dma, inverts its copy, and copies it back behind. The first
- * one's program does nothing meanwhile.
+ * main.c - dpa_dma [-n BYTES]: the listening side exports memory for the other side of the PCI bus.
+ * The connecting side copies it by a doca_dma, inverts its copy, and copies it back behind the
+ * original. The program of the listening side does nothing meanwhile.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -24,7 +24,7 @@ struct end {
 	struct args *args;
 	int fd;
 	struct doca_dev *dev;
-	uint8_t *mem; /* of the one that listens: twice len */
+	uint8_t *mem; /* on the listening side: twice len */
 	size_t len;
 	struct doca_mmap *map, *far;
 	struct doca_pe *pe;
@@ -69,7 +69,7 @@ static bool make_end_map(struct end *e, size_t len, uint32_t access)
 	return true;
 }
 
-/* -------------------------------------------------------------- the one that listens */
+/* -------------------------------------------------------------- the listening side */
 
 static bool run_owner_end(struct end *e)
 {
@@ -92,7 +92,7 @@ static bool run_owner_end(struct end *e)
 	return !wrong;
 }
 
-/* ------------------------------------------------------------ the one that connects */
+/* ------------------------------------------------------------ the connecting side */
 
 static void end_copied(struct doca_dma_task_memcpy *task, union doca_data task_data,
 		       union doca_data ctx_data)

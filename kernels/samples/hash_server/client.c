@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* dpa_hash_client -c HOST -p PORT [-n QUESTIONS]: asks dpa_hash_server, and knows the right
- * answers. */
+/*
+ * client.c - dpa_hash_client -c HOST -p PORT [-n QUESTIONS]: sends questions to dpa_hash_server and
+ * checks the answers.
+ */
 #include <stdio.h>
 #include <unistd.h>
 #include "end.h"

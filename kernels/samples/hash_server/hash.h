@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* hash.h - messages between client and server, and what the hosts tell their device code. */
+/* hash.h - messages between client and server, and from the hosts to their device code. */
 #ifndef DPA_SAMPLE_HASH_H
 #define DPA_SAMPLE_HASH_H
 
@@ -14,7 +14,7 @@ struct hash_answer {
 	uint64_t value;
 };
 
-/* One end's objects; an argument of RPCs, and in the heap for the server's thread. */
+/* Objects of one side; an argument of RPCs, and in the heap for the server's thread. */
 struct hash_end {
 	uint64_t dpa, rdma, comp;
 	uint64_t table;		   /* the server's */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The server's thread answers; the client's RPC asks and polls for the answer. */
+/* hash_dev.c - the server's thread answers; the client's RPC asks and polls for the answer. */
 #include <doca_dpa_dev.h>
 #include <doca_dpa_dev_rdma.h>
 #include "hash.h"
@@ -17,7 +17,7 @@ static void send_message(const struct hash_end *e, uint64_t addr, size_t len)
 					    DOCA_DPA_DEV_SUBMIT_FLAG_OPTIMIZE_REPORTS);
 }
 
-/* Fills the table: the value of a key is made of it. */
+/* Fills the table. The value of a key is computed from the key. */
 __dpa_rpc__ uint64_t hash_fill(doca_dpa_dev_t dpa, doca_dpa_dev_hash_table_t table, uint32_t first,
 			       uint32_t step, uint32_t num)
 {
@@ -29,7 +29,7 @@ __dpa_rpc__ uint64_t hash_fill(doca_dpa_dev_t dpa, doca_dpa_dev_hash_table_t tab
 	return num - 1;
 }
 
-/* The server's first receive; the state is complete before. */
+/* Posts the server's first receive; the state is complete by then. */
 __dpa_rpc__ uint64_t hash_serve(uint64_t state)
 {
 	const struct hash_end *e = &((struct hash_server *)state)->end;
@@ -72,7 +72,7 @@ __dpa_global__ void hash_thread(uint64_t arg)
 	doca_dpa_dev_thread_reschedule();
 }
 
-/* Asks for one key; what came back is at end.answer. Returns 0 if it is no answer. */
+/* Asks for one key; the answer is in end.answer. Returns 0 if the message is not an answer. */
 __dpa_rpc__ uint64_t hash_ask(struct hash_end end, uint32_t key)
 {
 	doca_dpa_dev_completion_element_t c;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * dpa_hash_server: a hash table on the DPA; keys come in by SEND, a DPA thread looks them up and
- * sends the values back. The host's thread sleeps from the first question to the last.
+ * server.c - dpa_hash_server: a hash table on the DPA. Keys arrive by SEND; a DPA thread looks them
+ * up and sends the values back. The host's thread sleeps from the first question to the last.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,7 +31,7 @@ static bool make_table(struct server *s)
 	return num == HASH_KEYS - 1;
 }
 
-/* How often this thread has gone to sleep. */
+/* Returns how often this thread has gone to sleep. */
 static long sleep_count(void)
 {
 	struct rusage ru;
@@ -54,7 +54,7 @@ static bool serve_client(struct server *s, int fd)
 	TRY(doca_dpa_h2d_memcpy(r->pf_dpa, s->state, &state, sizeof(state)));
 	TRY(doca_dpa_rpc(r->pf_dpa, &hash_serve, &ret, s->state));
 	slept = sleep_count();
-	if (!peer_meet(fd)) /* here the client asks its questions */
+	if (!peer_meet(fd)) /* the client asks its questions in between */
 		return false;
 	slept = sleep_count() - slept;
 	TRY(doca_dpa_d2h_memcpy(r->pf_dpa, &state, s->state, sizeof(state)));
@@ -62,7 +62,7 @@ static bool serve_client(struct server *s, int fd)
 	       "host's thread was woken %ld times\n",
 	       (unsigned long long)state.questions, (unsigned long long)state.hits,
 	       (unsigned long long)state.activations, slept);
-	/* for the client's message alone, which may come in pieces, not for questions */
+	/* it may wake for parts of the client's message, but not for questions */
 	return !state.failed && state.questions && (uint64_t)slept * 100 <= state.questions;
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* A thread that says hello once it is notified, and the RPC that notifies it. */
+/* hello_dev.c - a thread that says hello when it is notified, and the RPC that notifies it. */
 #include <doca_dpa_dev.h>
 #include <doca_dpa_dev_sync_event.h>
 

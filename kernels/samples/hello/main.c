@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * dpa_hello: a DPA thread is made, an RPC notifies it, it says hello and signals a sync event that
- * the host waits for.
+ * main.c - dpa_hello: creates a DPA thread; an RPC notifies it; it says hello and signals a sync
+ * event for which the host waits.
  */
 #include <stdio.h>
 #include "res.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * dpa_basic_initiator_target: the one that connects sends a message, posted by an RPC; at the one
- * that listens its arrival activates a DPA thread, which tells the host.
+ * basic.c - dpa_basic_initiator_target: the connecting side sends a message, posted by an RPC. On
+ * the listening side its arrival activates a DPA thread, which signals the host.
  */
 #include <stdio.h>
 #include "ends.h"

@@ -2,7 +2,7 @@
 #include <unistd.h>
 #include "ends.h"
 
-/* A completion context for the queues, although nothing of them is looked at. */
+/* The queues need a completion context, although it is never polled. */
 bool initiator_open(struct initiator *i, const struct args *a, struct doca_dpa_app *app, int fd,
 		    unsigned int connections)
 {

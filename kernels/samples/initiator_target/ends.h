@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* ends.h - the hosts of the two ends. */
+/* ends.h - the host parts of the two sides. */
 #ifndef DPA_SAMPLE_ENDS_H
 #define DPA_SAMPLE_ENDS_H
 
@@ -12,14 +12,14 @@ extern doca_dpa_func_t it_post_receive, it_post_send;
 
 struct initiator {
 	struct res res;
-	struct doca_dpa_completion *comp; /* nobody reads it: no report is asked for */
+	struct doca_dpa_completion *comp; /* never read: no report is requested */
 	struct link link;
 	struct doca_mmap *map;
 	doca_dpa_dev_mmap_t map_handle;
-	uint64_t value; /* what is sent, in this process's memory */
+	uint64_t value; /* the value that is sent, in this process's memory */
 };
 
-/* Sends the value and counts it up, which changes nothing of what was posted. */
+/* Send the value and increment it. The increment does not change what was posted. */
 bool initiator_send(struct initiator *i, unsigned int connection);
 bool initiator_open(struct initiator *i, const struct args *a, struct doca_dpa_app *app, int fd,
 		    unsigned int connections);
@@ -33,19 +33,19 @@ struct target {
 	struct doca_dpa_notification_completion *notify;
 	struct doca_dpa_completion *comp;
 	struct link link;
-	doca_dpa_dev_uintptr_t heap; /* struct it_target, and the message behind it */
+	doca_dpa_dev_uintptr_t heap; /* struct it_target, followed by the message */
 	struct doca_mmap *map;
 };
 
-/* thread2: NULL for none. */
+/* thread2: NULL: none. */
 bool target_open(struct target *t, const struct args *a, struct doca_dpa_app *app, int fd,
 		 doca_dpa_func_t *thread, doca_dpa_func_t *thread2, unsigned int connections,
 		 uint64_t expected);
-/* Waits for the threads; shared is what they left. */
+/* Wait for the threads; `shared` gets their results. */
 bool target_result(struct target *t);
 bool target_close(struct target *t);
 
-/* main() of both programs: the one that connects initiates, the one that listens serves. */
+/* main() of both programs: the connecting side initiates, the listening side serves. */
 int it_main(const char *program, bool (*initiate)(const struct args *a, int fd),
 	    bool (*serve)(const struct args *a, int fd), int argc, char **argv);
 

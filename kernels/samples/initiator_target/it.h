@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* it.h - what the target's host tells its threads, and what they tell it. */
+/* it.h - data shared by the target's host and its threads. */
 #ifndef DPA_SAMPLE_IT_H
 #define DPA_SAMPLE_IT_H
 
@@ -11,7 +11,7 @@ enum { IT_MESSAGES = 4, IT_IMMEDIATE = 0x1dea };
 struct it_target {
 	/* set by the host */
 	uint64_t dpa, rdma, comp, event, notify;
-	uint64_t addr; /* where messages of 8 bytes come in, in the heap too */
+	uint64_t addr; /* address where messages of 8 bytes arrive, also in the heap */
 	uint64_t expected;
 	uint32_t mmap;
 	/* set by the threads */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Both ends: RPCs that post, threads that are activated by what arrives. */
+/* it_dev.c - both sides: RPCs that post, and threads that arrivals activate. */
 #include <doca_dpa_dev.h>
 #include <doca_dpa_dev_rdma.h>
 #include <doca_dpa_dev_sync_event.h>
@@ -30,7 +30,7 @@ __dpa_rpc__ uint64_t it_post_send(doca_dpa_dev_t dpa, doca_dpa_dev_rdma_t rdma, 
 	return 0;
 }
 
-/* Notes one message; false if it is not one. */
+/* Records one message. Returns 0 if it is not a valid message. */
 static int take_message(struct it_target *t, doca_dpa_dev_completion_element_t e)
 {
 	doca_dpa_dev_completion_type_t type = doca_dpa_dev_get_completion_type(e);
@@ -55,7 +55,7 @@ static void tell_host(struct it_target *t)
 	doca_dpa_dev_thread_finish();
 }
 
-/* One message ends it. */
+/* Ends after one message. */
 __dpa_global__ void basic_target_thread(uint64_t arg)
 {
 	struct it_target *t = (struct it_target *)arg;
@@ -65,14 +65,14 @@ __dpa_global__ void basic_target_thread(uint64_t arg)
 	if (doca_dpa_dev_get_completion(t->comp, &e))
 		take_message(t, e);
 	else
-		t->failed = 1; /* woken for nothing */
+		t->failed = 1; /* activated without a message */
 	tell_host(t);
 }
 
-/* Takes messages of two connections one by one; tells the second thread when all are there. */
+/* Takes messages of two connections one by one; notifies the second thread after the last. */
 __dpa_global__ void target_thread1(uint64_t arg)
 {
-	static uint64_t activations; /* stays from one to the next */
+	static uint64_t activations; /* kept between activations */
 	struct it_target *t = (struct it_target *)arg;
 	doca_dpa_dev_completion_element_t e;
 

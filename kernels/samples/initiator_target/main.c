@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * dpa_initiator_target: the one that connects sends 1, 2, 3, 4, in turn on two connections of one
- * DOCA RDMA; the one that listens has one receive posted at a time. There a thread takes each
- * message, and a second one, notified by the first, tells the host when all are there.
+ * main.c - dpa_initiator_target: the connecting side sends 1, 2, 3, 4, alternating between two
+ * connections of one DOCA RDMA. The listening side has one receive posted at a time. There a thread
+ * takes each message, and notifies a second thread after the last; that thread signals the host.
  */
 #include <stdio.h>
 #include "ends.h"
@@ -25,7 +25,7 @@ static bool initiate_rdma(const struct args *a, int fd)
 	return initiator_close(&i) && ok;
 }
 
-/* Each connection's messages came in their order, and by the connection that they were sent on. */
+/* Each connection's messages came in order, and by the connection on which they were sent. */
 static bool check_target(const struct target *t)
 {
 	const struct it_target *s = &t->shared;

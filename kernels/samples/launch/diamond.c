@@ -19,7 +19,7 @@ extern doca_dpa_func_t stage_kernel;
 
 enum { START, B, C, D, E, END_ };
 
-/* wait: the event of those before it, of which there are `parents`. */
+/* wait: event of the `parents` stages before it. */
 static bool launch_stage(struct graph *g, char name, int wait, uint64_t parents, int next,
 			 int other)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* graph.h - events between the stages of a graph, and the log of who ran. */
+/* graph.h - events between the stages of a graph, and the log of the kernels that ran. */
 #ifndef DPA_SAMPLE_GRAPH_H
 #define DPA_SAMPLE_GRAPH_H
 
@@ -15,10 +15,10 @@ struct graph {
 	doca_dpa_dev_sync_event_t handle[GRAPH_EVENTS];
 };
 
-/* kinds[i] is how event i is used. */
+/* kinds[i] is the use of event i. */
 bool graph_open(struct graph *g, const struct args *a, struct doca_dpa_app *app,
 		const enum res_event_kind *kinds, int num);
-/* The kernels that ran, with a zero behind them; false if it cannot be read. */
+/* Return the kernels that ran, with a zero at the end. False: the log cannot be read. */
 bool graph_order(struct graph *g, char order[17]);
 bool graph_close(struct graph *g);
 

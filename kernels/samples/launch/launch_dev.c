@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Kernels that note in the log that they ran. */
+/* launch_dev.c - kernels that record in the log that they ran. */
 #include <doca_dpa_dev.h>
 #include <doca_dpa_dev_sync_event.h>
 #include "launch.h"
@@ -11,7 +11,9 @@ static void note_stage(uint64_t addr, uint64_t who)
 	log->who[__atomic_fetch_add(&log->num, 1, __ATOMIC_RELAXED) % 16] = who;
 }
 
-/* One stage of a graph: waits for those before it, tells those behind it. Handles may be 0. */
+/*
+ * One stage of a graph: waits for the stages before it, signals those after it. Handles may be 0.
+ */
 __dpa_global__ void stage_kernel(doca_dpa_dev_sync_event_t wait, uint64_t above,
 				 doca_dpa_dev_sync_event_t next, doca_dpa_dev_sync_event_t other,
 				 uint64_t log, uint64_t name)

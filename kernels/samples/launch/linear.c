@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * dpa_linear: three launches in a line, A -> B -> C. A's launch waits for an event of the host's;
- * each kernel tells the next one by an event, C tells the host.
+ * linear.c - dpa_linear: three launches in sequence, A -> B -> C. A's launch waits for an event of
+ * the host; each kernel signals the next one by an event, C signals the host.
  */
 #include <stdio.h>
 #include <string.h>

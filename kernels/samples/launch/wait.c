@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * dpa_wait_launch: a launch of four threads waits until an event reaches 4; another thread of the
- * host sets it to 5. The last of the four sets the completion event.
+ * wait.c - dpa_wait_launch: a launch of four threads waits until an event reaches 4; another thread
+ * of the host sets it to 5. The last of the four threads sets the completion event.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -17,7 +17,7 @@ static void *trigger_event(void *arg)
 	return (void *)(uintptr_t)doca_sync_event_update_set(arg, THRESHOLD + 1);
 }
 
-/* The DPA has had its chance: it carries out RPCs, and has not started the kernel. */
+/* True if the kernel has not started although the DPA carries out RPCs. */
 static bool nobody_ran(struct graph *g)
 {
 	uint64_t ran = 1;

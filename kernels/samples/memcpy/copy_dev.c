@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The thread fetches data from the host's memory, changes them in the heap and writes them back:
- * activated by a notification, then by the completion of each copy.
+ * copy_dev.c - the thread reads data from the host's memory, changes it in the heap and writes it
+ * back. It is activated by a notification, then by the completion of each copy.
  */
 #include <doca_dpa_dev.h>
 #include <doca_dpa_dev_buf.h>
@@ -15,7 +15,7 @@ static void end_copy(struct copy *c, uint64_t failed)
 	doca_dpa_dev_thread_finish();
 }
 
-/* The completion of the copy that was posted before. */
+/* Takes the completion of the previous copy. */
 static void take_completion(struct copy *c)
 {
 	doca_dpa_dev_completion_element_t e;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * dpa_memcpy [-n BYTES]: a DPA thread copies the host's memory into the DPA's heap (by mmap and
- * address), inverts it and copies it back to another place of the host's (by bufs), asynchronously.
+ * main.c - dpa_memcpy [-n BYTES]: a DPA thread copies the host's memory into the DPA's heap (by
+ * mmap and address), inverts it and copies it back to another place of the host (by bufs),
+ * asynchronously.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,13 +23,13 @@ struct demo {
 	struct doca_dpa_async_ops *async_ops;
 	doca_dpa_dev_notification_completion_t notify_handle;
 	doca_dpa_dev_uintptr_t state, heap;
-	uint8_t *host; /* what is copied, and behind it what comes back */
+	uint8_t *host; /* the source, followed by the destination */
 	size_t len;
 	struct doca_mmap *in_map, *out_map, *heap_map;
 	struct doca_buf_arr *heap_buf, *out_buf;
 };
 
-/* One element that is all of the map. */
+/* Creates a buf array with one element that covers the whole map. */
 static bool make_buf(struct demo *d, struct doca_mmap *map, struct doca_buf_arr **arr,
 		     uint64_t *handle)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Each side sends one text of 55 bytes with its zero: LID, QP number, PSN as four, six and six
- * hexadecimal digits and the GID as 32, with colons between; the client starts, and ends with
- * "done".
+ * exchange.c - the handshake. Each side sends one text of 55 bytes including its zero: LID, QP
+ * number, PSN as four, six and six hexadecimal digits and the GID as 32, separated by colons. The
+ * client begins, and ends with "done".
  */
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -38,7 +38,7 @@ int exchange_listen(int *port)
 			close(fd);
 		return -1;
 	}
-	*port = ntohs(a.sin6_port); /* the same place in both families */
+	*port = ntohs(a.sin6_port); /* at the same offset in both families */
 	return fd;
 }
 

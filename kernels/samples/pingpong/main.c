@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * dpa_pingpong_server: answers an unmodified `ibv_rc_pingpong -g 0 -d dpa0 SERVER`. The host part
- * connects the QP and goes to sleep; every message is answered by a DPA thread.
+ * main.c - dpa_pingpong_server: answers an unmodified `ibv_rc_pingpong -g 0 -d dpa0 SERVER`. The
+ * host part connects the QP and sleeps; a DPA thread answers every message.
  */
 #include <errno.h>
 #include <stddef.h>
@@ -115,8 +115,7 @@ static struct options parse_options(int argc, char **argv)
 	return o;
 }
 
-/* The first receives are the host's: the device sees the first completion only when one is taken.
- */
+/* The host posts the first receives: the device code runs only after the first completion. */
 static bool post_receives(struct server *v)
 {
 	struct ibv_sge sge = {.addr = (uintptr_t)v->buf, .length = v->o.size, .lkey = v->mr->lkey};

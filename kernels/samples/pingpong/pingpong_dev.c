@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The answering half of a ping-pong, on the DPA: every receive is answered with the same message,
- * by the thread that its completion has activated.
+ * pingpong_dev.c - the answering side of a ping-pong, on the DPA: the thread that a completion
+ * activates answers every receive with the same message.
  */
 #include <doca_dpa_dev.h>
 #include <dpa/dpa_dev_native.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * dpa_rdma_pingpong [-n ROUNDS]: the one that connects is ping, the one that listens is pong.
- * Numbers go to and fro between their DPA threads, 100 of them, while the hosts wait for an event.
+ * main.c - dpa_rdma_pingpong [-n ROUNDS]: the connecting side is ping, the listening side is pong.
+ * Their DPA threads exchange numbers, 100 by default, while the hosts wait for an event.
  */
 #include <stdio.h>
 #include <unistd.h>
@@ -72,7 +72,7 @@ static bool run_ways(struct end *e, const struct args *a, int fd)
 	TRY(doca_dpa_d2h_memcpy(e->res.pf_dpa, &state, e->state, sizeof(state)));
 	printf("%s: %llu numbers in %llu activations\n", way.is_ping ? "ping" : "pong",
 	       (unsigned long long)state.next, (unsigned long long)state.activations);
-	/* pong's last one may be on its way still */
+	/* pong's last message may still be on its way */
 	return !state.failed && state.next == (uint64_t)a->count && peer_meet(fd);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* pp.h - what the host tells the thread of an end. */
+/* pp.h - data for the thread of each side. */
 #ifndef DPA_SAMPLE_PP_H
 #define DPA_SAMPLE_PP_H
 
@@ -13,7 +13,7 @@ struct pp_way {
 };
 
 struct pp_bufs {
-	uint64_t send, recv; /* a number of 8 bytes each, in the heap */
+	uint64_t send, recv; /* one number of 8 bytes each, in the heap */
 	uint32_t mmap;
 };
 
@@ -22,7 +22,7 @@ struct pp_end {
 	struct pp_way way;
 	struct pp_bufs bufs;
 	uint64_t rounds;
-	uint64_t next; /* number that is awaited */
+	uint64_t next; /* the next expected number */
 	uint64_t failed, activations;
 };
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Ping sends 0, pong sends it back, ping sends 1 and so on. Each thread is activated by what
- * arrives.
+ * pp_dev.c - ping sends 0, pong sends it back, ping sends 1 and so on. Arrivals activate the
+ * threads.
  */
 #include <doca_dpa_dev.h>
 #include <doca_dpa_dev_rdma.h>
@@ -21,7 +21,7 @@ static void post_send(const struct pp_end *p, uint64_t value)
 					    DOCA_DPA_DEV_SUBMIT_FLAG_OPTIMIZE_REPORTS);
 }
 
-/* Fills in the state and posts what is first: a receive, and ping's first message. */
+/* Fills in the state and posts the first requests: a receive, and ping's first message. */
 __dpa_rpc__ uint64_t pp_start(struct pp_way way, uint64_t state, struct pp_bufs bufs,
 			      uint64_t rounds)
 {
