@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* attr.c - extended attributes, which ls -l asks for and which nothing of ours has. */
+/* attr.c - extended attributes, which ls -l requests and which our entries do not have. */
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/xattr.h>
 
 #include "preload.h"
 
-/* The errno for a path of ours: ENODATA if it is there. */
+/* Returns the errno for a path of ours: ENODATA if it exists. */
 static int error_of(const struct pl_path *p, const char *path, int flags)
 {
 	struct stat st;

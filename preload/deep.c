@@ -20,7 +20,10 @@
 static const char *const names[] = {"libibverbs.so.1", "librdmacm.so.1"};
 #define NAMES (sizeof(names) / sizeof(names[0]))
 
-/* The whole file, or NULL. System calls of our own: the library's lead back to this preload. */
+/*
+ * Maps the whole file; NULL on failure. Direct system calls, because the library's functions lead
+ * back to this preload.
+ */
 static void *map_library(const char *path, size_t *len)
 {
 	int fd = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
@@ -43,7 +46,10 @@ static bool load_deep(const char *name)
 	return PL_NEXT(dlopen)(name, RTLD_LAZY | RTLD_LOCAL) != NULL;
 }
 
-/* Loads what a plug-in names. The handles are kept: the provider stays loaded, too. */
+/*
+ * Loads the libraries that a plug-in needs. The handles are kept, so the provider stays loaded,
+ * too.
+ */
 static bool load_named(const char *path)
 {
 	size_t len = 0;
@@ -71,12 +77,12 @@ static PL_OUT_OF_LINE void load_before(const char *file)
 	else if (base != file)
 		ok = load_named(file);
 	if (!ok)
-		(void)dlerror(); /* not the program's error */
+		(void)dlerror(); /* not an error of the program */
 }
 
 /*
- * The last call must be a jump: the C library takes the RUNPATH and the namespace of the object
- * that called it. Hence nothing here lives on the stack, and CMakeLists.txt has options for it.
+ * The last call must be a jump: the C library uses the RUNPATH and the namespace of the object that
+ * called it. So nothing here is on the stack, and CMakeLists.txt has compiler options for this.
  */
 PL_EXPORT void *dlopen(const char *file, int mode)
 {

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * dir.c - streams of folders that have entries of ours, which come last.
- *
- * A small table holds these streams. In a program without RDMA the table is empty, and reading a
- * folder costs one load more.
+ * dir.c - streams of folders with entries of ours, which come last. A small table holds these
+ * streams. In a program without RDMA the table is empty, and reading a folder costs one more load.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -20,7 +18,9 @@ _Static_assert(sizeof(struct dirent) == sizeof(struct dirent64), "the 64 variant
 
 enum {
 	MAX_STREAMS = 64,
-	/* telldir() of entries of ours: positions of the kernel's are never negative in sysfs. */
+	/*
+	 * telldir() of our entries: positions of the kernel's entries are never negative in sysfs.
+	 */
 	FIRST_POSITION = -1000000,
 };
 
@@ -47,8 +47,8 @@ static struct stream *find_stream(DIR *dir)
 }
 
 /*
- * Finds our entries of a folder that was opened. They are not shown if all slots are taken: a
- * program with 64 open streams of these folders leaks them.
+ * Finds our entries of an opened folder. They are not shown if all slots are taken, which means
+ * that a program leaks 64 open streams of these folders.
  */
 static void remember_dir(DIR *dir, const struct pl_path *p)
 {
@@ -108,7 +108,9 @@ PL_EXPORT DIR *opendir(const char *path)
 	return pl_maybe(path) ? opendir_ours(path) : PL_NEXT(opendir)(path);
 }
 
-/* A folder that was opened by open(2), as by fts and ls -R: the path comes from the descriptor. */
+/*
+ * For a folder that was opened by open(2), as fts and ls -R do: the path comes from the descriptor.
+ */
 static PL_OUT_OF_LINE void remember_fd(DIR *dir, int fd)
 {
 	enum pl_kind kind;
@@ -136,7 +138,7 @@ PL_EXPORT int closedir(DIR *dir)
 	return PL_NEXT(closedir)(dir);
 }
 
-/* The entry after the last one; NULL when all were given out. */
+/* Returns the next of our entries; NULL: no more. */
 static struct dirent *extra_entry(struct stream *s)
 {
 	const struct pl_entry *e;
@@ -161,7 +163,7 @@ PL_EXPORT struct dirent *readdir(DIR *dir)
 
 	if (!s)
 		return PL_NEXT(readdir)(dir);
-	errno = 0; /* tells the end from an error */
+	errno = 0; /* distinguishes the end from an error */
 	ent = PL_NEXT(readdir)(dir);
 	if (!ent && errno)
 		return NULL;
@@ -218,7 +220,7 @@ PL_EXPORT void seekdir(DIR *dir, long position)
 		return;
 	}
 	while (PL_NEXT(readdir)(dir))
-		; /* entries of ours follow the last one */
+		; /* our entries follow the last one */
 	s->next = ours > 0 && (size_t)ours <= s->extra->num ? (size_t)ours : s->extra->num;
 }
 
@@ -246,7 +248,7 @@ static bool append_entry(struct dirent ***list, size_t num, const struct dirent 
 	return true;
 }
 
-/* The library's scandir reads by ways of its own, so folders of ours are read here. */
+/* The library's scandir does not use the replaced functions, so our folders are read here. */
 static PL_OUT_OF_LINE int scan_dir(DIR *dir, struct dirent ***list, filter_fn *filter,
 				   compare_fn *compare)
 {
@@ -320,7 +322,7 @@ static void close_stream(void *dir)
 	(void)closedir(dir);
 }
 
-/* The library's glob does so, too, but takes the functions to read by from its caller. */
+/* The library's glob does not either, but it accepts the functions to use from its caller. */
 static PL_OUT_OF_LINE int glob_ours(const char *pattern, int flags, int (*errfn)(const char *, int),
 				    glob_t *g)
 {
@@ -334,7 +336,7 @@ static PL_OUT_OF_LINE int glob_ours(const char *pattern, int flags, int (*errfn)
 	return PL_NEXT(glob)(pattern, flags | GLOB_ALTDIRFUNC, errfn, g);
 }
 
-/* A pattern that leads to ours need not have a word of ours in it: "/sys/class/inf*". */
+/* A pattern that matches our entries may contain none of our words: "/sys/class/inf*". */
 PL_EXPORT int glob(const char *pattern, int flags, int (*errfn)(const char *, int), glob_t *g)
 {
 	return pl_maybe(pattern) || pl_in_sysfs(pattern) ? glob_ours(pattern, flags, errfn, g)

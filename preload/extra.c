@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* extra.c - gathers the entries of ours in a folder. */
+/* extra.c - collects our entries in a folder. */
 #include <dirent.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -40,7 +40,7 @@ static bool add_extra(void *arg, const char *name, unsigned char type)
 	return true;
 }
 
-/* Does the stream show this entry by itself? */
+/* True if the stream itself shows this entry. */
 static bool is_in(const char *folder, const char *name)
 {
 	char at[2 * PATH_MAX], target[1];

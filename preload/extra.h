@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* extra.h - the entries of ours in a folder that is listed. */
+/* extra.h - our entries in a folder that is listed. */
 #ifndef DPA_PRELOAD_EXTRA_H
 #define DPA_PRELOAD_EXTRA_H
 
@@ -20,9 +20,9 @@ struct pl_extra {
 };
 
 /*
- * Returns the entries that a listing shows behind those of the open folder: entries of the other
- * layers, and entries that are in no layer. p: of kind PL_FILE or PL_MERGE. NULL: there are none,
- * or there is no memory. The caller frees the result.
+ * Return the entries that a listing shows after those of the open folder: entries of the other
+ * layers, and entries that are in no layer. p: of kind PL_FILE or PL_MERGE. NULL: none, or no
+ * memory. The caller frees the result.
  */
 struct pl_extra *pl_extra_find(const struct pl_path *p);
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * fs.c - statfs(2) and statvfs(3) in their spellings: libudev takes a device for one only where it
- * is on a sysfs.
+ * fs.c - statfs(2) and statvfs(3) in their spellings: libudev accepts a device only if it is on a
+ * sysfs.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -15,7 +15,7 @@
 _Static_assert(sizeof(struct statfs) == sizeof(struct statfs64), "the 64 variants are aliases");
 _Static_assert(sizeof(struct statvfs) == sizeof(struct statvfs64), "the 64 variants are aliases");
 
-/* The host's value, or that of every sysfs. */
+/* Returns the host's value, or that of every sysfs. */
 static int sysfs_stat(struct statfs *fs)
 {
 	int err = errno;
@@ -55,7 +55,7 @@ PL_EXPORT int statfs(const char *path, struct statfs *fs)
 	return pl_maybe(path) ? statfs_ours(path, fs) : PL_NEXT(statfs)(path, fs);
 }
 
-/* A folder or a file of the tree, or one that was made when it was opened? */
+/* True for a folder or file of the tree, or a file that was created at open. */
 static PL_OUT_OF_LINE bool is_shown(int fd)
 {
 	char path[PATH_MAX];
@@ -79,7 +79,7 @@ PL_EXPORT int fstatfs(int fd, struct statfs *fs)
 PL_EXPORT int statfs64(const char *path, struct statfs64 *fs) __attribute__((alias("statfs")));
 PL_EXPORT int fstatfs64(int fd, struct statfs64 *fs) __attribute__((alias("fstatfs")));
 
-/* As the C library makes it from statfs. */
+/* In the same way as the C library, from statfs. */
 static int fill_statvfs(struct statvfs *v, const struct statfs *fs)
 {
 	enum { ST_VALID = 0x20 }; /* the kernel's sign that f_flags is filled in */

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * link.c - readlink(2), realpath(3), chdir(2) and getcwd(3) in their spellings.
- *
- * A folder of ours that is opened or gone to is one of the tree: where the kernel is asked for its
- * path, the answer is turned into the path that the program uses.
+ * link.c - readlink(2), realpath(3), chdir(2) and getcwd(3) in their spellings. A folder of ours
+ * that is opened or entered is one of the tree. If the kernel returns its path, that is converted
+ * to the path that the program uses.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -57,7 +56,7 @@ static PL_OUT_OF_LINE bool show_link(const char *path, char shown[PATH_MAX])
 
 /*
  * A link such as /proc/self/fd/N: replaces a path of the tree by the shown path. The kernel's
- * answer is n characters in buf, and may be cut off. Returns the new length. Leaves errno alone.
+ * result is n characters in buf, and may be cut off. Returns the new length. Does not change errno.
  */
 static PL_OUT_OF_LINE ssize_t show_proc(int dirfd, const char *link, char *buf, ssize_t n,
 					size_t len)
@@ -73,7 +72,7 @@ static PL_OUT_OF_LINE ssize_t show_proc(int dirfd, const char *link, char *buf, 
 	path[whole] = '\0';
 	if (!show_link(path, shown))
 		return n;
-	memset(buf, 0, (size_t)n); /* some programs rely on zeros behind the text */
+	memset(buf, 0, (size_t)n); /* some programs rely on zeros after the text */
 	return put_target(shown, buf, len);
 }
 
@@ -179,7 +178,9 @@ PL_EXPORT int chdir(const char *path)
 	return pl_maybe(path) ? chdir_ours(path) : PL_NEXT(chdir)(path);
 }
 
-/* The working directory is one of the tree: its shown path, which may have another length. */
+/*
+ * The working directory is one of the tree: returns its shown path, which may have another length.
+ */
 static PL_OUT_OF_LINE char *getcwd_ours(char *buf, size_t len)
 {
 	char path[PATH_MAX], shown[PATH_MAX];

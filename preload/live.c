@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * live.c - files of sysfs whose text depends on the host or changes. An open makes the text and
+ * live.c - files of sysfs whose text depends on the host or changes. An open generates the text and
  * puts it into a memfd.
  */
 #include <dirent.h>
@@ -24,11 +24,11 @@
 
 #define PCI_BUS "/devices/pcid9a0:00/d9a0:00:00."
 enum {
-	NAMES_LEN = 4096, /* of the interfaces of a function */
-	CONFIG_LEN = 256, /* of a PCI function's configuration space */
+	NAMES_LEN = 4096, /* for the interfaces of a function */
+	CONFIG_LEN = 256, /* for a PCI function's configuration space */
 };
 
-/* Behind the folder of a PCI function of ours, "/..." or ""; NULL: elsewhere. */
+/* Returns what follows the folder of a PCI function of ours: "/..." or ""; NULL: another path. */
 static const char *in_pci(const char *rest, unsigned *function)
 {
 	size_t len = strlen(PCI_BUS);
@@ -42,7 +42,7 @@ static const char *in_pci(const char *rest, unsigned *function)
 	return *rest == '/' || *rest == '\0' ? rest : NULL;
 }
 
-/* Behind the folder of the RDMA device, as "/ports/1". */
+/* Returns what follows the folder of the RDMA device, for example "/ports/1". */
 static const char *in_device(const char *pci, unsigned function)
 {
 	char folder[48] = "/infiniband/";
@@ -66,7 +66,7 @@ static const char *const port_files[] = {"link_layer", "lid",	"phys_state", "rat
 					 "sm_lid",     "state", NULL};
 static const char *const index_folders[] = {"gids", "gid_attrs/ndevs", "gid_attrs/types", NULL};
 
-/* Of dpa0: the adapter does not record which function sent a packet. */
+/* For dpa0: the adapter does not record which function sent a packet. */
 static const struct {
 	const char *folder;
 	const char *const *names;
@@ -78,7 +78,7 @@ static const struct {
 };
 #define NUM_COUNTERS (sizeof(counters) / sizeof(counters[0]))
 
-/* Is port a path such as "gids/3", with an index of the GID table? */
+/* True if port is a path such as "gids/3", with an index of the GID table. */
 static bool is_index(const char *port, const char *folder)
 {
 	const char *in = pl_below(port, folder);
@@ -142,7 +142,7 @@ int pl_port_text(unsigned function, const char *name, char *text, size_t len)
 	return fn(function, name, text, len);
 }
 
-/* The interfaces of a function, one a line, in the order of its GIDs. */
+/* Reads the interfaces of a function, one a line, in the order of its GIDs. */
 static bool read_netdevs(unsigned function, char text[NAMES_LEN])
 {
 	int err = errno, len = pl_port_text(function, "netdevs", text, NAMES_LEN);
@@ -220,7 +220,7 @@ bool pl_live_link(const char *rest, char *target, size_t len)
 	return true;
 }
 
-/* A file of the host's; 0 if there is none, or nothing in it. */
+/* Reads a file of the host; 0: there is none, or it is empty. */
 static size_t read_host(const char *path, char *text, size_t len)
 {
 	int fd = (int)syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
@@ -234,7 +234,10 @@ static size_t read_host(const char *path, char *text, size_t len)
 	return n > 0 ? (size_t)n : 0;
 }
 
-/* A list of CPUs as "0-3,8": sets bits in mask. Returns the number of the last one, -1: no list. */
+/*
+ * Parses a list of CPUs such as "0-3,8" and sets bits in mask. Returns the number of the last one;
+ * -1: not a list.
+ */
 static long parse_cpus(const char *list, uint32_t *mask, size_t words)
 {
 	long last = -1;
@@ -254,8 +257,8 @@ static long parse_cpus(const char *list, uint32_t *mask, size_t words)
 }
 
 /*
- * The adapter is software on the host's processors: all processors that are online are local. It
- * has a NUMA node only on a host with one node.
+ * The adapter is software on the host's processors: all online processors are local. It has a NUMA
+ * node only on a host with one node.
  */
 static int cpu_text(const char *name, char *text, size_t len)
 {
@@ -277,7 +280,7 @@ static int cpu_text(const char *name, char *text, size_t len)
 	return at + snprintf(text + at, len - (size_t)at, "\n");
 }
 
-/* The header of a PCI function, with the values of the tree's files. */
+/* Builds the header of a PCI function from the values of the tree's files. */
 static int config_space(unsigned function, char *text)
 {
 	static const uint8_t header[0x30] = {
@@ -315,9 +318,9 @@ static int live_text(unsigned function, const char *name, char *text, size_t len
 }
 
 /*
- * Each open makes a memfd, whose name holds the function and the file. stat() gives the memfd an
- * inode number that is a hash of that name, so that a program that compares the file before and
- * after the open (cp) sees one file. memfd_dev is 0 until the first open.
+ * Each open creates a memfd whose name contains the function and the file. stat() returns a hash of
+ * that name as the memfd's inode number, so that a program that compares the file before and after
+ * the open (cp) sees one file. memfd_dev is 0 until the first open.
  */
 static _Atomic dev_t memfd_dev;
 #define MEMFD_NAME PL_DEVICE ":%u:%s"
@@ -366,8 +369,8 @@ void pl_live_fix(int fd, struct stat *st)
 }
 
 /*
- * Opens a memfd once more by the program's flags, and closes it. Returns the memfd itself where
- * there is no /proc; -1 and errno.
+ * Opens a memfd once more with the program's flags, and closes it. Without /proc returns the memfd
+ * itself; -1 and errno on failure.
  */
 static int open_again(int fd, int flags)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * nftw.c - nftw(3) and ftw(3) of a folder that has entries of ours, or leads to them. The C
- * library's walk does not use the calls that the preload replaces; this walk does.
+ * nftw.c - nftw(3) and ftw(3) of a folder that has our entries, or leads to them. The C library's
+ * walk does not use the functions that the preload replaces; this walk does.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -25,19 +25,19 @@ struct tour {
 	nftw_fn *nftw;
 	ftw_fn *ftw; /* instead of nftw */
 	int flags;
-	int start;		 /* FTW_CHDIR: the working directory at the beginning */
+	int start;		 /* FTW_CHDIR: the working directory at the start */
 	dev_t dev;		 /* of the first folder, for FTW_MOUNT */
-	struct visited *visited; /* folders, where symlinks are followed: each is shown once */
+	struct visited *visited; /* folders, if symlinks are followed: each is reported once */
 	size_t num_visited;
 };
 
-/* FTW_CHDIR: return to the folder that relative paths of the tour start from. */
+/* FTW_CHDIR: return to the folder to which relative paths of the tour refer. */
 static int go_back(const struct tour *t)
 {
 	return t->flags & FTW_CHDIR ? fchdir(t->start) : 0;
 }
 
-/* FTW_CHDIR: the folder of what is reported is the working directory. */
+/* FTW_CHDIR: the working directory is the folder of the reported entry. */
 static int go_to_parent(const struct tour *t, const char *path)
 {
 	char folder[PATH_MAX], *slash;

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * node.c - the file behind the device node.
- *
- * libibverbs wants a character device whose number is that of the tree's `dev` file, 1:3, and uses
- * it for nothing else. /dev/null is one. Where a container has no /dev/null, a memfd takes its
- * place and fstat is corrected for it: the stand-ins are duplicates of one, known by its inode.
+ * node.c - the file behind the device node. libibverbs needs a character device with the number in
+ * the tree's `dev` file, 1:3, and does not use it otherwise. /dev/null has that number. If a
+ * container has no /dev/null, a memfd takes its place and the result of fstat is corrected: all
+ * stand-ins are duplicates of one memfd, identified by its inode.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -19,7 +18,7 @@
 
 #define NODE_DEV makedev(1, 3)
 
-/* Inode of the stand-in, 0 while there is none. Inodes of memfds are not used twice soon. */
+/* Inode of the stand-in; 0: there is none. Inodes of memfds are not reused soon. */
 static _Atomic uint64_t stand_in;
 
 int pl_check_flags(int flags)
@@ -32,7 +31,7 @@ static bool is_null(const struct stat *st)
 	return S_ISCHR(st->st_mode) && st->st_rdev == NODE_DEV;
 }
 
-/* System calls of our own: fstat of the library leads back here. */
+/* Direct system calls, because fstat of the library leads back here. */
 static bool raw_fstat(int fd, struct stat *st)
 {
 	return syscall(SYS_newfstatat, fd, "", st, AT_EMPTY_PATH) == 0;
@@ -54,7 +53,7 @@ void pl_node_fix(struct stat *st)
 		look_like_node(st);
 }
 
-/* All stand-ins are duplicates of one, so that they have its inode. */
+/* All stand-ins are duplicates of one, so they have its inode. */
 static int stand_in_open(int flags)
 {
 	static _Atomic int keep = -1;

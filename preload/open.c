@@ -14,7 +14,7 @@
 
 _Static_assert(sizeof(off_t) == 8, "the 64 variants are aliases");
 
-/* The error of opening an entry of ours for writing. It may be missing, or a folder. */
+/* Returns the error of opening an entry of ours for writing. It may be missing, or a folder. */
 static int open_refusal(const char *at, int flags)
 {
 	struct stat st;
@@ -61,7 +61,7 @@ static PL_OUT_OF_LINE int open_ours(int dirfd, const char *path, int flags, mode
 	return -1;
 }
 
-/* The third argument is there only if a file may be made. */
+/* The third argument is present only if a file may be created. */
 #define MODE_ARG(flags)                                                                            \
 	({                                                                                         \
 		mode_t mode_ = 0;                                                                  \
@@ -103,7 +103,7 @@ PL_EXPORT int creat(const char *path, mode_t mode)
 
 PL_EXPORT int creat64(const char *path, mode_t mode) __attribute__((alias("creat")));
 
-/* The spellings of programs built with _FORTIFY_SOURCE: never make a file. */
+/* The spellings in programs built with _FORTIFY_SOURCE: they never create a file. */
 int __open_2(const char *path, int flags);
 int __openat_2(int dirfd, const char *path, int flags);
 int __open64_2(const char *path, int flags);
@@ -123,7 +123,7 @@ PL_EXPORT int __open64_2(const char *path, int flags) __attribute__((alias("__op
 PL_EXPORT int __openat64_2(int dirfd, const char *path, int flags)
 	__attribute__((alias("__openat_2")));
 
-/* fopen's mode as flags: only reading is possible here. */
+/* Converts fopen's mode to flags: only reading is possible here. */
 static int mode_flags(const char *mode)
 {
 	int flags = mode[0] == 'r' && !strchr(mode, '+') ? O_RDONLY : O_RDWR;
@@ -168,8 +168,8 @@ PL_EXPORT FILE *fopen(const char *path, const char *mode)
 PL_EXPORT FILE *fopen64(const char *path, const char *mode) __attribute__((alias("fopen")));
 
 /*
- * The C library's freopen() takes a path: /proc/self/fd/N is the path of a descriptor. A live file
- * is opened again by it, at its beginning.
+ * The C library's freopen() takes a path: /proc/self/fd/N is the path of a descriptor. It opens a
+ * live file again at its beginning.
  */
 static PL_OUT_OF_LINE FILE *freopen_ours(const char *path, const char *mode, FILE *f)
 {

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * path.c - resolves a path as the kernel would, if our entries were in its folders.
+ * path.c - resolves a path as the kernel would if our entries were in its folders.
  *
- * The layers of our tree lie below the host's folders: layer 0 is dpa0's, layer N is that of
+ * The layers of our tree are below the host's folders: layer 0 is dpa0's, layer N is that of
  * dpa0_sfN. An entry of the host hides one of a layer; a layer hides the layers behind it. Symlinks
  * of the host and of the layers are followed here, component by component, so that ".." and a link
  * of ours into a folder of the host (device/net/eth0) lead to the same place as in a kernel's
  * sysfs.
  *
- * Two roots of sysfs have these layers: /sys, and $SYSFS_PATH, which libibverbs reads instead when
- * it is set. /dev has one layer, for the folder of the device nodes; /proc/sys/net has one for the
+ * Two roots of sysfs have these layers: /sys, and $SYSFS_PATH, which libibverbs reads instead if it
+ * is set. /dev has one layer, for the folder of the device nodes; /proc/sys/net has one for the
  * setting of rdma_cm's kernel module.
  */
 #include <errno.h>
@@ -30,16 +30,16 @@ enum what { ABSENT, PRESENT, LINK, LIVE, NODE };
 struct walk {
 	struct pl_path *p;
 	bool nofollow;
-	bool ours;	     /* the host's own walk would not have come here */
+	bool ours;	     /* the host alone would not have resolved the path to here */
 	bool parent_on_host; /* the host has the folder of the last component */
 	bool looked;	     /* the members below describe p->path */
-	/* of the last component, p->path: */
+	/* For the last component, p->path: */
 	enum what what;
 	bool on_host; /* the host has it */
 	bool made;    /* a link that is in no layer */
 	unsigned num_links;
-	char todo[PATH_MAX];   /* what follows p->path: "" or "/..." */
-	char target[PATH_MAX]; /* where it leads if it is a link */
+	char todo[PATH_MAX];   /* the rest after p->path: "" or "/..." */
+	char target[PATH_MAX]; /* target if it is a link */
 };
 
 void pl_layer(enum pl_root root, unsigned layer, char *buf, size_t len)
@@ -54,7 +54,7 @@ void pl_layer(enum pl_root root, unsigned layer, char *buf, size_t len)
 		snprintf(buf, len, "%s/sysfs", tree);
 }
 
-/* Finds the root that p->path is below, and so p->rest. */
+/* Finds the root above p->path, and thereby p->rest. */
 static void find_root(struct pl_path *p)
 {
 	const struct pl_place *pl = pl_place();
@@ -74,8 +74,10 @@ static void find_root(struct pl_path *p)
 	}
 }
 
-/* Is it there? Sets target for a link. An entry that cannot be looked at (EACCES) counts as
- * present. */
+/*
+ * Checks whether it exists. Sets target for a link. An entry that cannot be checked (EACCES) counts
+ * as present.
+ */
 static enum what look_at(const char *path, char target[PATH_MAX])
 {
 	long n = syscall(SYS_readlinkat, AT_FDCWD, path[0] ? path : "/", target, PATH_MAX - 1);
@@ -87,7 +89,7 @@ static enum what look_at(const char *path, char target[PATH_MAX])
 	return errno == ENOENT || errno == ENOTDIR ? ABSENT : PRESENT;
 }
 
-/* A device node: by its name, whether or not the host has one. */
+/* A device node: recognised by its name, whether or not the host has one. */
 static bool is_node(struct pl_path *p)
 {
 	const char *name = p->rest && p->root == PL_DEV ? pl_below(p->rest, "/infiniband") : NULL;
@@ -134,7 +136,7 @@ static void look_in_layers(struct walk *w)
 	}
 }
 
-/* Looks at p->path, which has no symlink in it but perhaps the last component. */
+/* Looks up p->path, which contains no symlink except perhaps the last component. */
 static void look_up(struct walk *w)
 {
 	struct pl_path *p = w->p;
@@ -174,7 +176,7 @@ static bool is_folder(const char *path)
 	return pl_exists(dot);
 }
 
-/* Is p->path a folder? Links were followed before. */
+/* True if p->path is a folder. Links were followed before. */
 static bool stands_on_folder(const struct walk *w)
 {
 	char at[2 * PATH_MAX];
@@ -190,7 +192,7 @@ static bool stands_on_folder(const struct walk *w)
 	return pl_exists(at);
 }
 
-/* Is the next component "", "." or ".."? They are valid behind a folder only. */
+/* True if the next component is "", "." or "..". They are valid after a folder only. */
 static bool next_needs_folder(const struct walk *w)
 {
 	const char *next = w->todo + strspn(w->todo, "/");
@@ -217,7 +219,7 @@ static int take_component(struct walk *w)
 	return 0;
 }
 
-/* Puts a link's target in the place of the link. */
+/* Replaces a link by its target. */
 static int follow_link(struct walk *w)
 {
 	size_t len = strlen(w->target);
@@ -240,7 +242,7 @@ static int follow_link(struct walk *w)
 	return 0;
 }
 
-/* Resolves todo up to its end or to a name that is not there. 0 or errno. */
+/* Resolves todo to its end or to a name that does not exist. 0 or errno. */
 static int resolve_walk(struct walk *w)
 {
 	int err;
@@ -277,7 +279,7 @@ static enum pl_kind on_host(struct walk *w)
 	return PL_ERROR;
 }
 
-/* The file of the tree that stands for p->path, with what was not resolved. */
+/* Finds the file of the tree for p->path, and the part that was not resolved. */
 static enum pl_kind in_tree(struct walk *w)
 {
 	unsigned layer = w->p->layers ? (unsigned)__builtin_ctz(w->p->layers) : 0;
@@ -318,7 +320,7 @@ static enum pl_kind walk_result(struct walk *w)
 	return PL_MERGE;
 }
 
-/* p->path is the folder that a relative path starts from. */
+/* p->path is the folder to which a relative path refers. */
 static bool begin_at(struct walk *w, int dirfd)
 {
 	char where[PATH_MAX];
@@ -333,7 +335,7 @@ static bool begin_at(struct walk *w, int dirfd)
 		return false;
 	look_up(w);
 	w->ours = rest;
-	return rest || w->on_host; /* else it was removed */
+	return rest || w->on_host; /* otherwise it was removed */
 }
 
 static bool begin_walk(struct walk *w, int dirfd, const char *path)
@@ -341,7 +343,7 @@ static bool begin_walk(struct walk *w, int dirfd, const char *path)
 	size_t len = strlen(path);
 
 	if (len + 1 >= sizeof(w->todo) || len == 0)
-		return false; /* the kernel has the error */
+		return false; /* the kernel returns the error */
 	w->what = PRESENT;
 	w->looked = false;
 	w->on_host = w->parent_on_host = true;
@@ -391,13 +393,13 @@ static const char *next_component(const char *path)
 }
 
 /*
- * Compares a path with one that is spelled plainly ("/sys/class"). Returns what follows it: "" or
- * "/...". NULL: path is not below it.
+ * Compares a path with one in plain spelling ("/sys/class"). Returns what follows it: "" or "/...".
+ * NULL: path is not below it.
  */
 static const char *below_spelled(const char *path, const char *plain)
 {
 	while (*plain) {
-		size_t n = strcspn(++plain, "/"); /* behind its slash */
+		size_t n = strcspn(++plain, "/"); /* after its slash */
 
 		path = next_component(path);
 		if (strncmp(path, plain, n) != 0 || (path[n] != '/' && path[n] != '\0'))
@@ -408,7 +410,10 @@ static const char *below_spelled(const char *path, const char *plain)
 	return path;
 }
 
-/* The folders above ours: a listing of one of them has entries of ours. path: below /sys. */
+/*
+ * True for the folders above ours: a listing of such a folder has entries of ours. path: below
+ * /sys.
+ */
 static bool is_above_ours(const char *path)
 {
 	static const char *const above[] = {"/sys", "/sys/class", "/sys/bus", "/sys/bus/pci",

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* place.c - finds this library, its tree and the two roots of sysfs, and which functions are shown.
+/*
+ * place.c - finds this library, its tree, the two roots of sysfs, and the functions that are shown.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -16,8 +17,8 @@
 _Atomic bool pl_seen;
 
 static struct pl_place self;
-static _Atomic int state;	   /* 0: not yet looked */
-static _Atomic unsigned functions; /* 0: not yet looked */
+static _Atomic int state;	   /* 0: not checked yet */
+static _Atomic unsigned functions; /* 0: not checked yet */
 
 bool pl_exists(const char *path)
 {
@@ -44,7 +45,7 @@ bool pl_fd_path(int fd, char *buf, size_t len)
 	char link[PL_FD_LINK];
 	long n;
 
-	if (fd == AT_FDCWD) /* /proc/self has the first thread's */
+	if (fd == AT_FDCWD) /* /proc/self has that of the first thread */
 		return syscall(SYS_getcwd, buf, len) > 0 && buf[0] == '/';
 	pl_fd_link(fd, link);
 	n = syscall(SYS_readlinkat, AT_FDCWD, link, buf, len);
@@ -84,7 +85,7 @@ const char *pl_shown(const char *path, const char **root)
 	return in && (*in == '/' || *in == '\0') ? in : NULL;
 }
 
-/* The tree lies at lib/../share in a build, at lib/<machine>/../../share after an installation. */
+/* The tree is at lib/../share in a build, at lib/<machine>/../../share after an installation. */
 static bool find_tree(void)
 {
 	static const char *const up[] = {"/../share/dpa", "/../../share/dpa"};
@@ -102,8 +103,7 @@ static bool find_tree(void)
 	return false;
 }
 
-/* Sets real to the path of a folder without symlinks; leaves it alone if there is no such folder.
- */
+/* Sets real to the path of a folder without symlinks; unchanged if there is no such folder. */
 static void without_links(const char *path, char real[PATH_MAX])
 {
 	long fd = syscall(SYS_openat, AT_FDCWD, path, O_PATH | O_CLOEXEC);
@@ -127,7 +127,7 @@ static void read_sysfs_path(void)
 	without_links(self.sysfs, self.sysfs_real);
 }
 
-/* A program may be started in a folder of ours, by a shell that went there. */
+/* A program may be started in a folder of ours, by a shell that changed to it. */
 static void look_at_cwd(void)
 {
 	char cwd[PATH_MAX];
@@ -186,8 +186,8 @@ const char *pl_libdir(void)
 }
 
 /*
- * Read when a path turns out to be ours, not at the start of each program. If the settings are
- * wrong, dpa0 alone is shown, and opening it fails with the reason in the log.
+ * Read when a path is found to be ours, not at the start of each program. If the settings are wrong
+ * only dpa0 is shown, and opening it fails with the reason in the log.
  */
 unsigned pl_functions(void)
 {
@@ -197,7 +197,7 @@ unsigned pl_functions(void)
 	static __thread bool loading __attribute__((tls_model("initial-exec")));
 	int err = errno;
 
-	if (n || loading) /* the file is opened by calls that ask for this number */
+	if (n || loading) /* the file is opened by functions that call this one */
 		return n ? n : 1;
 	loading = true;
 	n = dpa_config_load(&cfg, text, sizeof(text)) ? 1 : 1 + cfg.functions.num_sfs;

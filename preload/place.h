@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * place.h - the places that place.c found, for the files that resolve paths. Calls leave errno
- * alone unless their comment has an exception.
+ * place.h - the places found by place.c, for the files that resolve paths. Calls do not change
+ * errno unless their comment has an exception.
  */
 #ifndef DPA_PRELOAD_PLACE_H
 #define DPA_PRELOAD_PLACE_H
@@ -28,32 +28,34 @@ bool pl_exists(const char *path);
 #define PL_FD_LINK 48
 void pl_fd_link(int fd, char link[PL_FD_LINK]);
 /*
- * The path behind a descriptor, or the calling thread's working directory for AT_FDCWD. False:
+ * Return the path of a descriptor, or the calling thread's working directory for AT_FDCWD. False:
  * there is none, or it is longer than buf.
  */
 bool pl_fd_path(int fd, char *buf, size_t len);
 
-/* Returns the part of path behind root: "" or "/...". NULL: path is not below root. root has no
- * slash at its end. */
+/*
+ * Return the part of path after root: "" or "/...". NULL: path is not below root. root has no slash
+ * at its end.
+ */
 const char *pl_below(const char *path, const char *root);
 /*
- * A path without symlinks that lies in our tree: the part below the root where it is shown, and
- * that root, "/sys" or "/dev". NULL: it lies elsewhere.
+ * For a path without symlinks in our tree: return the part below the root where it is shown, and
+ * that root, "/sys" or "/dev". NULL: it is elsewhere.
  */
 const char *pl_shown(const char *path, const char **root);
 
 /*
- * Entries that the preload makes by rule; the tree does not have them. rest: the path behind the
- * root of sysfs, as "/devices/...".
+ * Entries that the preload creates by rule; the tree does not have them. rest: the path after the
+ * root of sysfs, for example "/devices/...".
  */
-/* Returns the name of a live file for pl_live_open(). NULL: rest is no live file. */
+/* Return the name of a live file for pl_live_open(). NULL: rest is not a live file. */
 const char *pl_live_name(const char *rest, unsigned *function);
-/* Is this path of a descriptor (/proc/self/fd/N) that of an open live file? */
+/* True if this path of a descriptor (/proc/self/fd/N) is that of an open live file. */
 bool pl_is_live(const char *fd_path);
-/* Calls add(arg, name, d_type) for each entry of a folder. False: add returned false. */
+/* Call add(arg, name, d_type) for each entry of a folder. False: add returned false. */
 typedef bool pl_add_fn(void *arg, const char *name, unsigned char type);
 bool pl_live_entries(const char *rest, pl_add_fn *add, void *arg);
-/* Is rest a link to an interface below class/net? True: sets target. */
+/* True if rest is a link to an interface below class/net; sets target. */
 bool pl_live_link(const char *rest, char *target, size_t len);
 
 #endif

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * stat.c - stat(2) and access(2) in their spellings, those of programs built before glibc 2.33
- * (__xstat and its kin) included.
+ * stat.c - stat(2) and access(2) in their spellings, including those of programs built before glibc
+ * 2.33 (__xstat and related).
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -15,8 +15,8 @@
 _Static_assert(sizeof(struct stat) == sizeof(struct stat64), "the 64 variants are aliases");
 
 /*
- * The next definition, or the system call where the library has none: before glibc 2.33 stat and
- * its kin were inline calls of __xstat.
+ * The next definition, or the system call if the library has none: before glibc 2.33 stat and
+ * related functions were inline calls of __xstat.
  */
 static int real_fstatat(int dirfd, const char *path, struct stat *st, int flags)
 {
@@ -52,7 +52,7 @@ static int live_stat(const struct pl_path *p, struct stat *st)
 {
 	int fd = pl_live_open(p->function, p->at, O_CLOEXEC), ret;
 
-	if (fd < 0 && errno == EINVAL) { /* there, though it cannot be read: an empty GID */
+	if (fd < 0 && errno == EINVAL) { /* present but not readable: an empty GID */
 		memset(st, 0, sizeof(*st));
 		pl_live_look(p->function, p->at, st);
 		return 0;
@@ -95,7 +95,7 @@ static PL_OUT_OF_LINE int stat_ours(int dirfd, const char *path, struct stat *st
 	}
 }
 
-/* Corrects the kernel's answer for a descriptor that stands for a node or a live file. */
+/* Corrects the kernel's result for a descriptor that stands for a node or a live file. */
 static void fix_stat(int fd, struct stat *st)
 {
 	pl_node_fix(st);
@@ -141,7 +141,7 @@ ALIAS(int, lstat64, (const char *path, struct stat64 *st), lstat);
 ALIAS(int, fstat64, (int fd, struct stat64 *st), fstat);
 ALIAS(int, fstatat64, (int fd, const char *path, struct stat64 *st, int flags), fstatat);
 
-/* The version argument is that of struct stat, of which these machines have one. */
+/* The version argument is that of struct stat; these machines have only one. */
 int __xstat(int ver, const char *path, struct stat *st);
 int __lxstat(int ver, const char *path, struct stat *st);
 int __fxstat(int ver, int fd, struct stat *st);
@@ -177,7 +177,7 @@ ALIAS(int, __fxstat64, (int ver, int fd, struct stat64 *st), __fxstat);
 ALIAS(int, __fxstatat64, (int ver, int fd, const char *path, struct stat64 *st, int flags),
       __fxstatat);
 
-/* Fills statx from stat, for an entry that is no file of the file system. */
+/* Fills statx from stat, for an entry that is not a file of the file system. */
 static void fill_statx(struct statx *stx, const struct stat *st)
 {
 	*stx = (struct statx){
@@ -276,7 +276,7 @@ static int access_file(const char *path, int mode, int flags)
 static PL_OUT_OF_LINE int access_ours(int dirfd, const char *path, int mode, int flags)
 {
 	struct pl_path p;
-	int denied = 0, err = EACCES; /* modes that no file has */
+	int denied = 0, err = EACCES; /* modes that no file of ours has */
 
 	switch (pl_lookup(dirfd, path, flags & AT_SYMLINK_NOFOLLOW, &p)) {
 	case PL_PASS:

@@ -8,11 +8,14 @@
 
 #include "nl.h"
 
-/* Of our character devices: 1:3, see node.c, as huge_encode_dev() of the kernel packs it. */
+/*
+ * Number of our character devices: 1:3, see node.c, in the format of the kernel's
+ * huge_encode_dev().
+ */
 #define CHARDEV_NUMBER (1u << 8 | 3u)
-#define UVERBS_ABI     1u /* of a device; that of the class is 6, which libibverbs implies */
+#define UVERBS_ABI     1u /* for a device; that of the class is 6, which libibverbs implies */
 #define NETNS_SHARED   1u
-#define FULL	       3072u /* bytes: a datagram of a dump is sent once it has more */
+#define FULL	       3072u /* bytes: a datagram of a dump is sent when it exceeds this */
 
 bool nl_is_ours(uint32_t index)
 {
@@ -102,7 +105,7 @@ struct kind {
 	int (*list)(struct dump *q);
 };
 
-/* A dump of objects of a kind: messages with a table each. */
+/* A dump of objects of one kind: messages with one table each. */
 struct dump {
 	const struct kind *kind;
 	const struct nl_env *env;
@@ -112,7 +115,7 @@ struct dump {
 	unsigned function;
 	uint16_t flags;
 	size_t table;  /* 0: no message is open */
-	uint32_t only; /* this number alone; 0: all */
+	uint32_t only; /* only this number; 0: all */
 	bool found;
 };
 typedef void put_fn(struct nl_out *o, const void *object);
@@ -138,7 +141,7 @@ static int one_object(struct dump *q, uint32_t number, put_fn *put, const void *
 {
 	size_t entry;
 
-	if (q->only) { /* an object that was asked for: its attributes are the message's own */
+	if (q->only) { /* one requested object: the message itself has its attributes */
 		if (number != q->only)
 			return 0;
 		nl_begin(q->o, q->h, q->env->port_id, q->h->nlmsg_type, 0);
@@ -247,7 +250,7 @@ static int answer_objects(struct dump *q, const struct nl_attrs *attrs)
 
 /* -------------------------------------------------------------- requests */
 
-/* One message, or the only one of a dump. */
+/* Ends one message, or the only one of a dump. */
 static int finish_answer(const struct nl_env *env, struct nl_out *o, bool dump)
 {
 	int ret;
@@ -292,7 +295,7 @@ static void put_counter(void *arg, const char *name, uint64_t value)
 	nl_nest_end(o, entry);
 }
 
-/* The counters of the port; QPs and regions have none of their own here. */
+/* The counters of the port. QPs and regions have none of their own here. */
 static int answer_counters(const struct nl_env *env, const struct nl_attrs *attrs, struct nl_out *o,
 			   unsigned function, const struct nl_device *d, bool dump)
 {
@@ -317,7 +320,7 @@ static int answer_chardev(const struct nl_attrs *attrs, struct nl_out *o, const 
 	if (dump || !attrs->a[NLDEV_A_CHARDEV_TYPE])
 		return -EINVAL;
 	if (!nl_is_string(attrs, NLDEV_A_CHARDEV_TYPE, "uverbs"))
-		return -EOPNOTSUPP; /* as the kernel for a client that a device does not have */
+		return -EOPNOTSUPP; /* as in the kernel for a client that a device does not have */
 	put_chardev(o, d);
 	return 0;
 }
@@ -380,7 +383,7 @@ int nl_answer_all(const struct nl_env *env, const struct nlmsghdr *h, struct nl_
 		if (NLDEV_CMD(h->nlmsg_type) == NLDEV_GET)
 			put_device(o, f, &d);
 		else if (answer_counts(env, o, f, &d)) {
-			o->len = o->msg; /* the kernel's devices are shown all the same */
+			o->len = o->msg; /* the kernel's devices are shown nevertheless */
 			continue;
 		}
 		nl_end(o);
@@ -392,7 +395,7 @@ int nl_answer_all(const struct nl_env *env, const struct nlmsghdr *h, struct nl_
 
 /*
  * The namespace has its own dpa0, so the mode is "shared". A child sees its parent's registered
- * memory as it was at the fork: the adapter reads it by address, and sharing ends before a fork.
+ * memory as of the fork: the adapter reads it by address, and sharing ends before a fork.
  */
 int nl_answer_system(const struct nl_env *env, const struct nlmsghdr *h, struct nl_out *o)
 {

@@ -2,7 +2,8 @@
 /*
  * device.c - attributes of our functions for netlink: from their files in sysfs, read through the
  * preload, and from the settings. A request for a port or for resources loads the provider's
- * library. A list of devices does not: libibverbs asks for it before it loads its providers.
+ * library. A list of devices does not, because libibverbs requests it before it loads its
+ * providers.
  */
 #include <dirent.h>
 #include <endian.h>
@@ -27,9 +28,9 @@
 #include "nl.h"
 #include "port/port.h"
 
-#define NDEV_TRIES 16 /* indices of the GID table that are looked at for an interface */
+#define NDEV_TRIES 16 /* indices of the GID table in which an interface is searched */
 
-/* The text of a file of the device's folder in sysfs, without its end of line. False: none. */
+/* Reads a file of the device's folder in sysfs, without its end of line. False: there is none. */
 static bool read_text(const char *device, const char *name, char *text, size_t len)
 {
 	char path[400];
@@ -80,7 +81,7 @@ static bool nl_device_of(void *arg, unsigned function, struct nl_device *d)
 	return true;
 }
 
-/* The interface of the first GID that has one. */
+/* Finds the interface of the first GID that has one. */
 static void find_interface(const char *device, struct nl_port *p)
 {
 	char name[48];
@@ -105,7 +106,7 @@ static bool nl_port_of(void *arg, unsigned function, struct nl_port *p)
 	return p->state != 0;
 }
 
-/* "NAME NUMBER" a line. The adapter does not record which function an object was made on. */
+/* Lines "NAME NUMBER". The adapter does not record the function on which an object was created. */
 static int fill_counts(void *arg, unsigned function, struct nl_count c[NL_COUNTS])
 {
 	char text[512], *line, *next = text;
@@ -123,7 +124,7 @@ static int fill_counts(void *arg, unsigned function, struct nl_count c[NL_COUNTS
 	return n;
 }
 
-/* The files of ports/1/hw_counters; `lifespan` of a kernel's is none. */
+/* The files of ports/1/hw_counters. The kernel's `lifespan` is not a counter. */
 static int each_counter(void *arg, unsigned function, nl_counter_fn *fn, void *fn_arg)
 {
 	char name[32], path[128], file[300], text[32];
@@ -146,7 +147,7 @@ static int each_counter(void *arg, unsigned function, nl_counter_fn *fn, void *f
 	return 0;
 }
 
-/* "QPN TYPE STATE PEER PID PSN" a line, in numbers; the QPNs ascend. */
+/* Lines "QPN TYPE STATE PEER PID PSN", as numbers; the QPNs ascend. */
 static int each_qp(void *arg, unsigned function, nl_qp_fn *fn, void *fn_arg)
 {
 	char text[4096], name[48], *line, *next;
@@ -194,7 +195,7 @@ static bool parse_gid(const char *hex, unsigned port, struct sockaddr_storage *t
 	return true;
 }
 
-/* The driver's enum dpav_cm_qp as the kernel's enum ib_qp_type. */
+/* Converts the driver's enum dpav_cm_qp to the kernel's enum ib_qp_type. */
 static uint8_t cm_qp_type(unsigned type)
 {
 	static const uint8_t types[] = {IBV_QPT_RC, IBV_QPT_UC, IBV_QPT_XRC_SEND, IBV_QPT_XRC_RECV,
@@ -203,7 +204,7 @@ static uint8_t cm_qp_type(unsigned type)
 	return type < sizeof(types) ? types[type] : UINT8_MAX;
 }
 
-/* A line of the list below. False: it is none. */
+/* Parses a line of the list below. False: it is invalid. */
 static bool parse_cm_id(const char *line, uint32_t *at, struct nl_cm_id *id)
 {
 	unsigned state, type, sport, dport;
@@ -221,7 +222,7 @@ static bool parse_cm_id(const char *line, uint32_t *at, struct nl_cm_id *id)
 	return true;
 }
 
-/* "NUMBER PID STATE PS TYPE SOURCE PORT DESTINATION PORT" a line; the numbers ascend. */
+/* Lines "NUMBER PID STATE PS TYPE SOURCE PORT DESTINATION PORT"; the numbers ascend. */
 static int cm_ids(void *arg, unsigned function, nl_cm_id_fn *fn, void *fn_arg)
 {
 	char text[4096], name[48], *line, *next;
@@ -247,9 +248,10 @@ static int cm_ids(void *arg, unsigned function, nl_cm_id_fn *fn, void *fn_arg)
 }
 
 /*
- * System calls: socket() of the library would lead back here. A kernel without RDMA loads ib_core
- * for such a socket; afterwards no program on this host looks at SYSFS_PATH any more. Therefore the
- * socket is made only if the kernel has RDMA already, or for a request that shall load it.
+ * By system calls, because socket() of the library would lead back here. A kernel without RDMA
+ * loads ib_core for such a socket; afterwards no program on this host reads SYSFS_PATH any more.
+ * Therefore the socket is created only if the kernel has RDMA already, or for a request that must
+ * load it.
  */
 static int ask_kernel(void *arg, bool load)
 {
@@ -266,7 +268,10 @@ static int ask_kernel(void *arg, bool load)
 	return fd;
 }
 
-/* Real devices in the folder that libibverbs reads. The next readdir(): ours adds our entries. */
+/*
+ * True if there are real devices in the folder that libibverbs reads. The next readdir(), because
+ * ours adds our entries.
+ */
 static bool is_listed(void *arg)
 {
 	const char *root = getenv("SYSFS_PATH");

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * msg.c - netlink messages and attributes, read and built. Requests come from the program and are
- * checked: nothing is read beyond the length that was sent.
+ * msg.c - parses and builds netlink messages and attributes. Requests come from the program and are
+ * checked: nothing beyond the sent length is read.
  */
 #include <errno.h>
 #include <string.h>
@@ -19,7 +19,7 @@ const struct nlmsghdr *nl_next(const void *data, size_t len, size_t *at)
 	return h;
 }
 
-/* The length of what an attribute of ours holds: 0: text with its end, -1: not looked at. */
+/* Returns the length of an attribute's value: 0: text including its end; -1: not used. */
 static int size_of(unsigned type)
 {
 	switch (type) {
@@ -81,7 +81,10 @@ bool nl_is_string(const struct nl_attrs *attrs, enum nldev_attr type, const char
 	return a && strcmp((const char *)a + NLA_HDRLEN, text) == 0;
 }
 
-/* Room for len bytes, zeroed up to the alignment; NULL, and the message counts as overflown. */
+/*
+ * Reserves len bytes, zeroed up to the alignment; NULL: no room, and the message counts as
+ * overflown.
+ */
 static void *take_room(struct nl_out *o, size_t len)
 {
 	size_t aligned = NLMSG_ALIGN(len);

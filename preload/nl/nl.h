@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * nl.h - the answerer of RDMA netlink requests: nldev commands for the functions that the preload
- * shows, and the kernel's own answers for the real devices beside them.
+ * nl.h - answers RDMA netlink requests: nldev commands for the functions that the preload shows,
+ * and the kernel's own answers for the real devices beside them.
  *
- *   socket.c   the program's calls; which sockets are ours; delivery of answers
+ *   socket.c   the program's calls; recognition of our sockets; delivery of answers
  *   serve.c    the messages of a datagram, and the source of each answer
  *   answer.c   answers for our functions
  *   relay.c    answers of the kernel
- *   msg.c      messages and attributes, read and built
+ *   msg.c      parses and builds messages and attributes
  *   device.c   attributes of our functions
  *
- * socket.c and device.c alone make system calls. The other files use struct nl_env; the tests have
- * their own. A request is served as a whole, inside the program's send call.
+ * Only socket.c and device.c make system calls. The other files use struct nl_env; the tests have
+ * their own. A request is served completely within the program's send call.
  */
 #ifndef DPA_PRELOAD_NL_H
 #define DPA_PRELOAD_NL_H
@@ -25,10 +25,10 @@
 
 #include "nldev.h"
 
-#define NL_MAX_REQUEST 65536u /* bytes of one send call; more is EMSGSIZE */
+#define NL_MAX_REQUEST 65536u /* maximum bytes of one send call; more is EMSGSIZE */
 /*
  * Indices of our functions: NL_INDEX is dpa0, NL_INDEX + N is dpa0_sfN. The kernel counts up from 0
- * to 2^31 - 1 and starts again after that, so it comes here last. libibverbs has the index as int.
+ * to 2^31 - 1 and then starts again, so it reaches these last. libibverbs has the index as int.
  */
 #define NL_INDEX       0x7fffff00u
 #define NL_DEVICES     8u
@@ -41,7 +41,7 @@ struct nl_device {
 	uint64_t node_guid, sys_image_guid;
 	uint64_t caps; /* device_cap_flags of ibv_query_device() */
 	uint8_t node_type;
-	bool ib; /* the setting link_layer = infiniband */
+	bool ib; /* true with the setting link_layer = infiniband */
 	uint32_t lid, sm_lid;
 };
 
@@ -70,20 +70,20 @@ typedef int nl_qp_fn(void *arg, const struct nl_qp *qp);
 struct nl_cm_id {
 	uint32_t idn; /* number of the id, not 0 */
 	uint32_t pid, ps;
-	uint8_t state, type; /* enum rdma_cm_state, ib_qp_type of the kernel; type 255: not known */
+	uint8_t state, type; /* enum rdma_cm_state, ib_qp_type of the kernel; type 255: unknown */
 	struct sockaddr_storage src, dst; /* family 0: none */
 };
 typedef int nl_cm_id_fn(void *arg, const struct nl_cm_id *id);
 
 typedef void nl_counter_fn(void *arg, const char *name, uint64_t value);
 
-/* The calls by which the answerer reaches the program, the kernel and the adapter. */
+/* The functions by which the answerer reaches the program, the kernel and the adapter. */
 struct nl_env {
 	void *arg;
 	/* Sets *d for function number `function`. False: there is no such function. */
 	bool (*device)(void *arg, unsigned function, struct nl_device *d);
 	bool (*port)(void *arg, unsigned function, struct nl_port *p);
-	/* Fills c; returns the number of entries. -EOPNOTSUPP: the counts are not known. */
+	/* Fills c; returns the number of entries. -EOPNOTSUPP: the counts are unknown. */
 	int (*counts)(void *arg, unsigned function, struct nl_count c[NL_COUNTS]);
 	/* Calls fn for each QP until fn returns nonzero. Returns that value, 0 or -EOPNOTSUPP. */
 	int (*qps)(void *arg, unsigned function, nl_qp_fn *fn, void *fn_arg);
@@ -92,11 +92,11 @@ struct nl_env {
 	/* Calls fn for each hardware counter of the port: 0 or -EOPNOTSUPP. */
 	int (*counters)(void *arg, unsigned function, nl_counter_fn *fn, void *fn_arg);
 	/*
-	 * A NETLINK_RDMA socket of the kernel, the caller's to close; -errno. load: even if that
-	 * loads the kernel's RDMA modules.
+	 * Returns a NETLINK_RDMA socket of the kernel, which the caller closes; -errno. load: even
+	 * if that loads the kernel's RDMA modules.
 	 */
 	int (*kernel)(void *arg, bool load);
-	/* Whether sysfs lists real devices, where libibverbs finds them if netlink shows none. */
+	/* True if sysfs lists real devices, where libibverbs finds them if netlink shows none. */
 	bool (*listed)(void *arg);
 	/* Puts a datagram into the program's queue, never blocks: 0, or -errno (-ENOBUFS: full). */
 	int (*deliver)(void *arg, const void *data, size_t len);
@@ -110,14 +110,14 @@ struct nl_env {
 /* A datagram under construction. */
 struct nl_out {
 	size_t len;
-	size_t msg;	/* where the message starts that is being built */
+	size_t msg;	/* begin of the message that is being built */
 	bool overflown; /* the message did not fit and must not be sent */
 	_Alignas(8) uint8_t data[8192 - 32];
 };
 
 /*
- * The next message of [*at, len): a pointer to its header, checked to be whole, and *at behind it.
- * NULL: there is none, or what is there is cut off. data is aligned to 4 bytes.
+ * Return a pointer to the header of the next message of [*at, len), which is complete, and set *at
+ * behind it. NULL: there is none, or it is cut off. data is aligned to 4 bytes.
  */
 const struct nlmsghdr *nl_next(const void *data, size_t len, size_t *at);
 
@@ -125,9 +125,9 @@ const struct nlmsghdr *nl_next(const void *data, size_t len, size_t *at);
 struct nl_attrs {
 	const struct nlattr *a[NLDEV_A_MAX];
 };
-/* 0, or -EINVAL: a malformed attribute, or one of another length than its type has. */
+/* 0, or -EINVAL: a malformed attribute, or a wrong length for its type. */
 int nl_parse(const struct nlmsghdr *h, struct nl_attrs *attrs);
-/* Value of an attribute that nl_parse() checked; the type must be present. */
+/* Return the value of an attribute that nl_parse() checked; the type must be present. */
 uint32_t nl_u32(const struct nl_attrs *attrs, enum nldev_attr type);
 bool nl_is_string(const struct nl_attrs *attrs, enum nldev_attr type, const char *text);
 
@@ -141,7 +141,7 @@ void nl_put_u64(struct nl_out *o, enum nldev_attr type, uint64_t value);
 void nl_put_string(struct nl_out *o, enum nldev_attr type, const char *text);
 size_t nl_nest(struct nl_out *o, enum nldev_attr type);
 void nl_nest_end(struct nl_out *o, size_t start);
-/* NLMSG_ERROR of a request, error 0: an acknowledgement. cap_ack: the header of it alone. */
+/* Put an NLMSG_ERROR for a request; error 0: an acknowledgement. cap_ack: only its header. */
 void nl_put_error(struct nl_out *o, const struct nlmsghdr *request, uint32_t port_id, int error,
 		  bool cap_ack);
 void nl_put_done(struct nl_out *o, const struct nlmsghdr *request, uint32_t port_id, int error);
@@ -149,39 +149,43 @@ void nl_put_done(struct nl_out *o, const struct nlmsghdr *request, uint32_t port
 /* ---- answer.c: 0: answered; 1: answered, the answer is a dump without its end; or -errno */
 
 bool nl_is_ours(uint32_t index);
-/* A request that names one of our functions. */
+/* Answer a request that names one of our functions. */
 int nl_answer(const struct nl_env *env, const struct nlmsghdr *h, const struct nl_attrs *attrs,
 	      struct nl_out *o);
-/* Our part of a dump of all devices. */
+/* Put our part of a dump of all devices. */
 int nl_answer_all(const struct nl_env *env, const struct nlmsghdr *h, struct nl_out *o);
 /* NLDEV_SYS_GET, for a kernel without RDMA. */
 int nl_answer_system(const struct nl_env *env, const struct nlmsghdr *h, struct nl_out *o);
-/* Sends what is in o and empties it. */
+/* Send the contents of o and empty it. */
 int nl_flush(const struct nl_env *env, struct nl_out *o);
 
 /* ---- relay.c */
 
 enum nl_relay {
 	NL_RELAY_ALL,	  /* the whole answer */
-	NL_RELAY_PART,	  /* all but its end: more will follow from us */
-	NL_RELAY_NOTHING, /* the request is made, the answer dropped */
+	NL_RELAY_PART,	  /* all but its end, because our part follows */
+	NL_RELAY_NOTHING, /* the request is carried out, the answer dropped */
 };
 /*
- * Has the kernel answer a request. fd: of nl_env.kernel(). 0: answered, or with NL_RELAY_PART: it
- * ended well; -errno: with NL_RELAY_PART the kernel's refusal, else nothing was answered.
+ * Let the kernel answer a request. fd: from nl_env.kernel(). 0: answered, or with NL_RELAY_PART: it
+ * ended successfully. -errno: with NL_RELAY_PART the kernel's error; otherwise nothing was
+ * answered.
  */
 int nl_relay(const struct nl_env *env, int fd, const struct nlmsghdr *h, enum nl_relay how);
 
 /* ---- serve.c */
 
-/* Answers all messages of a datagram: 0, or -errno as sendmsg(2) would have it. */
+/* Answer all messages of a datagram: 0, or -errno as from sendmsg(2). */
 int nl_serve(const struct nl_env *env, const void *data, size_t len);
 
 /* ---- device.c */
 
-/* The members of env that ask about our functions and the kernel. */
+/* Set the members of env for our functions and the kernel. */
 void nl_device_env(struct nl_env *env);
-/* Whether sysfs lists devices of the kernel and its netlink cannot: there must be no netlink. */
+/*
+ * True if sysfs lists devices of the kernel and its netlink does not work: then there must be no
+ * netlink.
+ */
 bool nl_sysfs_only(void);
 
 /* ---- socket.c */

@@ -42,7 +42,7 @@ enum nldev_cmd {
 enum nldev_attr {
 	NLDEV_A_DEV_INDEX = 1,	/* u32 */
 	NLDEV_A_DEV_NAME = 2,	/* string */
-	NLDEV_A_PORT_INDEX = 3, /* u32; of a device: how many ports it has */
+	NLDEV_A_PORT_INDEX = 3, /* u32; for a device: its number of ports */
 	NLDEV_A_CAP_FLAGS = 4,	/* u64 */
 	NLDEV_A_FW_VERSION = 5, /* string */
 	NLDEV_A_NODE_GUID = 6,	/* u64, host order */
@@ -80,14 +80,14 @@ enum nldev_attr {
 	NLDEV_A_CHARDEV_NAME = 70, /* string */
 	NLDEV_A_CHARDEV_ABI = 71,  /* u64 */
 	NLDEV_A_CHARDEV = 72,	   /* u64: huge_encode_dev() of the number */
-	NLDEV_A_STAT_RES = 75,	   /* u32: of objects of a kind, not of the port */
+	NLDEV_A_STAT_RES = 75,	   /* u32: kind of objects; not for the port */
 	NLDEV_A_HWCOUNTERS = 80,   /* nested, of entries */
 	NLDEV_A_HWCOUNTER = 81,	   /* nested */
 	NLDEV_A_HWCOUNTER_NAME = 82,
 	NLDEV_A_HWCOUNTER_VALUE = 83, /* u64 */
 	NLDEV_A_DIM = 84,	      /* u8 */
 	NLDEV_A_COPY_ON_FORK = 93,    /* u8 */
-	NLDEV_A_MAX = 94,	      /* of those above plus one */
+	NLDEV_A_MAX = 94,	      /* highest one above plus one */
 };
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * relay.c - answers of the kernel. The request is sent on a NETLINK_RDMA socket of our own. The
- * program gets the answer, datagram by datagram. A request that is no dump is sent with NLM_F_ACK,
- * so that the end of its answer is known.
+ * program gets the answer, datagram by datagram. A request other than a dump is sent with
+ * NLM_F_ACK, so that the end of its answer is detected.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -41,7 +41,7 @@ static int ask_for_dump(int fd, const struct nlmsghdr *h, uint8_t *buf)
 	return n < 0 ? -errno : 0;
 }
 
-/* The next datagram, however long; its length or -errno. */
+/* Receives the next datagram, of any length. Returns its length or -errno. */
 static ssize_t receive_answer(int fd, uint8_t *buf)
 {
 	ssize_t n;
@@ -58,7 +58,9 @@ static ssize_t receive_answer(int fd, uint8_t *buf)
 	return n ? n : -EPIPE;
 }
 
-/* NLMSG_ERROR holds the request: as the program made it, not as we did. True: the program gets it.
+/*
+ * NLMSG_ERROR contains the request: replaces our request by the program's. True: the program gets
+ * it.
  */
 static bool end_by_error(struct relay *r, struct nlmsghdr *m)
 {

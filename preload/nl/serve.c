@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * serve.c - goes through a datagram of the program as rdma_nl_rcv_skb() of the kernel does. The
- * answer of each request comes from:
+ * serve.c - processes a datagram of the program like rdma_nl_rcv_skb() of the kernel. The answer of
+ * each request comes from:
  *
- *   a dump of all devices       the kernel, if it has RDMA, then we
- *   names a function of ours    we
+ *   a dump of all devices       the kernel, if it has RDMA, followed by us
+ *   names a function of ours    us
  *   anything else               the kernel
  */
 #include <errno.h>
@@ -12,7 +12,7 @@
 
 #include "nl.h"
 
-/* The answer is complete, its acknowledgement or end included. */
+/* The answer is complete, including its acknowledgement or end. */
 #define COMPLETE 2
 
 /* Requests whose purpose requires the kernel's RDMA modules: the kernel may load them. */
@@ -23,7 +23,7 @@ static bool may_load(unsigned cmd)
 
 /*
  * Real devices that the kernel does not show here are found in sysfs, but only if the dump fails:
- * so in a network namespace that has no RDMA netlink.
+ * in a network namespace without RDMA netlink.
  */
 static int all_devices(const struct nl_env *env, const struct nlmsghdr *h, struct nl_out *o)
 {
@@ -56,7 +56,7 @@ static int rdma_cm_device(const struct nl_env *env, const struct nlmsghdr *h)
 	return -EOPNOTSUPP;
 }
 
-/* The kernel has no RDMA, so that our devices are the only ones. */
+/* For a kernel without RDMA: our devices are the only ones. */
 static int without_kernel(const struct nl_env *env, const struct nlmsghdr *h,
 			  const struct nl_attrs *attrs, struct nl_out *o)
 {
@@ -91,7 +91,7 @@ static int answer_request(const struct nl_env *env, const struct nlmsghdr *h, st
 	struct nl_attrs attrs;
 
 	if (NLDEV_OWNER(h->nlmsg_type) != NLDEV_CLIENT)
-		return -EOPNOTSUPP; /* ibacm's and iwpmd's: the kernel calls them, by multicast */
+		return -EOPNOTSUPP; /* of ibacm and iwpmd: the kernel sends to them by multicast */
 	if (nl_parse(h, &attrs))
 		return -EINVAL;
 	if (h->nlmsg_flags & NLM_F_DUMP && (cmd == NLDEV_GET || cmd == NLDEV_RES_GET))

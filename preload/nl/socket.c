@@ -37,9 +37,10 @@
 #define FIRST_MISSES 64	 /* calls on other descriptors before all are looked at again */
 
 /*
- * The process has no socket of ours if both numbers are the same. `made` counts the sockets that
- * were made, 1 stands for those that exec left; `none` is the value of `made` for which two looks
- * at all descriptors, at different times, found none (one at start, where there is one thread).
+ * The process has no socket of ours if both numbers are equal. `made` counts the sockets that were
+ * created; its first value 1 stands for sockets inherited by exec. `none` is the value of `made`
+ * for which two checks of all descriptors, at different times, found none (one check at start, when
+ * there is one thread).
  */
 static _Atomic unsigned made = 1, none, none_once;
 static _Atomic unsigned misses, misses_until_look = FIRST_MISSES;
@@ -56,8 +57,8 @@ static bool option_is(int fd, int level, int name, int wanted)
 }
 
 /*
- * 1: ours; 0: not; -1: no open descriptor. Leaves errno alone. Sandboxes that forbid getsockopt(2)
- * allow fstat(2): a descriptor that is no socket is recognized by that.
+ * 1: ours; 0: not ours; -1: no open descriptor. Does not change errno. Sandboxes that forbid
+ * getsockopt(2) allow fstat(2), which shows that a descriptor is no socket.
  */
 static int has_mark(int fd)
 {
@@ -74,8 +75,8 @@ static int has_mark(int fd)
 }
 
 /*
- * Is any descriptor marked? Numbers from 0 on until `gap` of them are free in a row: a table of
- * descriptors can be large, but has no end that could be asked for. Sets how many were looked at.
+ * True if a descriptor is marked. Checks numbers from 0 on until `gap` of them are free in a row: a
+ * descriptor table can be large, and its end cannot be queried. *looked: number of checks.
  */
 static bool look_in_gap(int gap, unsigned *looked)
 {
@@ -89,7 +90,7 @@ static bool look_in_gap(int gap, unsigned *looked)
 	return mark == 1;
 }
 
-/* Look less often than is_nl_socket() is called, so that the looks cost less than the calls. */
+/* Checks less often than is_nl_socket() is called, so that the checks cost less than the calls. */
 static PL_OUT_OF_LINE void look_again(void)
 {
 	unsigned now = GET(made), looked;
@@ -105,15 +106,15 @@ static PL_OUT_OF_LINE void look_again(void)
 }
 
 /*
- * The next definitions, found at start: a signal handler may call write(2), but not dlsym(3). Calls
- * of other libraries' constructors come before that.
+ * The next definitions, found at start, because a signal handler may call write(2) but not
+ * dlsym(3). Calls of other libraries' constructors come before that.
  */
 static struct {
 	_Atomic(void *) send, sendto, sendmsg, sendmmsg, write, writev, bind, setsockopt;
 } next;
 #define NEXT(name) ((__typeof__(&(name)))pl_next(&next.name, #name))
 
-/* Before a sandbox of the program could forbid getsockopt(2). Inherited descriptors are low. */
+/* Runs before a sandbox of the program can forbid getsockopt(2). Inherited descriptors are low. */
 __attribute__((constructor)) static void look_at_start(void)
 {
 	unsigned looked;
@@ -184,7 +185,7 @@ static int connect_to(int fd, uint32_t port_id)
 	return syscall(SYS_connect, fd, &a, sizeof(a)) < 0 ? -errno : 0;
 }
 
-/* peer: of the socket's peer, 0: none. Else its own, 0: not bound. */
+/* peer: port id of the socket's peer; 0: none. Otherwise its own; 0: not bound. */
 static uint32_t port_of(int fd, bool peer)
 {
 	struct sockaddr_nl a = {0};
@@ -203,7 +204,7 @@ static void discard_queue(int fd)
 		;
 }
 
-/* A random port id. Bit 31 is set, as the ids that programs choose are process ids. */
+/* Binds to a random port id. Bit 31 is set, because programs choose process ids. */
 static int bind_answerer(struct call *c)
 {
 	struct sockaddr_nl a = {.nl_family = AF_NETLINK};
@@ -250,7 +251,7 @@ static void end_call(const struct call *c)
 	syscall(SYS_close, c->answerer);
 }
 
-/* Doubles the room of the program's queue; false: it is as large as the system allows. */
+/* Doubles the room of the program's queue. False: it has the maximum size. */
 static bool more_room(int fd)
 {
 	int before = 0, after = 0;
@@ -291,7 +292,7 @@ static int deliver_answer(void *arg, const void *data, size_t len)
 	return 0;
 }
 
-/* 0, or -errno as sendmsg(2) of a NETLINK_RDMA socket would have it. */
+/* 0, or -errno as from sendmsg(2) of a NETLINK_RDMA socket. */
 static int check_address(const struct msghdr *m)
 {
 	const struct sockaddr_nl *to = m->msg_name;
@@ -350,8 +351,8 @@ static int serve_request(int fd, const void *data, size_t len)
 }
 
 /*
- * sendmsg(2) of a socket of ours: the length, or -1 and errno. The calls by which the answer is
- * made are cancellation points, which must not end the thread halfway.
+ * sendmsg(2) for a socket of ours: returns the length, or -1 and errno. The calls that produce the
+ * answer are cancellation points, which must not end the thread halfway.
  */
 static PL_OUT_OF_LINE ssize_t send_ours(int fd, const struct msghdr *m, int flags)
 {
