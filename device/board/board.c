@@ -64,8 +64,7 @@ static int new_board(const struct dpa_board_cfg *cfg, struct dpa_board **board,
 }
 
 /*
- * Records device and inode of the file, so that fd can be told from another file with the same
- * number.
+ * Records device and inode of the file, to distinguish fd from another file with the same number.
  */
 static int note_file(struct dpa_board *b)
 {
@@ -228,7 +227,7 @@ void dpa_board_close(struct dpa_board *b)
 	fd = dpa_board_fd(b);
 	if (fd >= 0 && dpa_board_file_lock(fd))
 		fd = -1;
-	/* If the lock cannot be had, the next reaper frees what this process owns. */
+	/* If the lock cannot be taken, the next reaper frees what this process owns. */
 	if (dpa_board_lock(b) == 0) {
 		dpa_board_free_own(b);
 		dpa_board_proc_leave(b);

@@ -97,8 +97,8 @@ struct dpa_board_proc {
 	 */
 	_Atomic uint32_t no_fds;
 	_Atomic uint64_t gsi;	     /* generation << 32 | QPN of its QP1 endpoint; cm.h */
-	uint32_t npd, nsrq, nctx;    /* as nqp */
-	_Atomic uint32_t asked_link; /* as asked[] */
+	uint32_t npd, nsrq, nctx;    /* like nqp */
+	_Atomic uint32_t asked_link; /* like asked[] */
 	uint8_t rsvd[256 - 128];
 };
 
@@ -318,7 +318,7 @@ struct dpa_board {
 	/* socket that claims board_num in the namespace; -1: another process holds it */
 	int num_fd;
 	/* The rest is private to device/board. */
-	uint32_t uid;	/* whose board */
+	uint32_t uid;	/* user of the board */
 	uint64_t netns; /* inode of its network namespace; 0: unknown */
 	int lock_fd;	/* holds the lock byte if the mapping alone does not; normally -1 */
 	pid_t pid;	/* of the process that opened it; any other may only abandon it */

@@ -42,7 +42,7 @@ int dpa_board_file_open(struct dpa_board *b, const struct dpa_board_cfg *cfg,
 int dpa_board_file_lock(int fd);    /* admin lock; waits */
 int dpa_board_file_trylock(int fd); /* does not wait: EAGAIN */
 void dpa_board_file_unlock(int fd);
-bool dpa_board_file_named(int fd, const char *path); /* is fd still the file at path? */
+bool dpa_board_file_named(int fd, const char *path); /* true if fd is still the file at path */
 /*
  * Returns a descriptor of the board's file: b->fd, or a new one if the application closed b->fd; -1
  * on failure.
@@ -57,8 +57,8 @@ void dpa_board_fd_close(int fd, uint64_t dev, uint64_t ino);
  */
 int dpa_board_reserve(struct dpa_board *b, uint64_t off, uint64_t len);
 /*
- * For table entries: ENOSPC if the file cannot grow, so that callers can tell this from a full
- * table.
+ * For table entries: ENOSPC if the file cannot grow, so that callers can distinguish this from a
+ * full table.
  */
 int dpa_board_reserve_entry(struct dpa_board *b, uint64_t off, uint64_t len);
 bool dpa_board_present(struct dpa_board *b, uint64_t off);
@@ -93,7 +93,7 @@ static inline bool dpa_board_entry_held(struct dpa_board *b, uint32_t qpn, dpa_o
 void dpa_board_sweep_stale(const struct dpa_board *b);
 
 /* proc.c: process slots */
-/* Is a lock byte in [from, from + n) held through another descriptor? */
+/* True if another descriptor holds a lock byte in [from, from + n). */
 bool dpa_board_bytes_held(int fd, uint32_t from, uint32_t n);
 /*
  * True if another process that does not end is attached to the mapped board. Context: the admin

@@ -22,7 +22,7 @@
 #define TRIES	 20000
 #define RETRY_NS 50000 /* minimum; with timer slack some 100 us */
 
-/* 0, or the errno; EAGAIN: another open file has the lock that says the file is open. */
+/* 0, or the errno; EAGAIN: another open file holds the lock that marks the file as open. */
 static int lock_opened(int fd, short mode)
 {
 	struct flock l = {.l_type = mode, .l_whence = SEEK_SET, .l_start = OPENED, .l_len = 1};

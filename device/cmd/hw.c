@@ -143,7 +143,7 @@ static void after_fork_child(void)
 	dpa_gsi_child();
 }
 
-/* Under open_lock. */
+/* Context: open_lock. */
 static void watch_fork(void)
 {
 	if (!atfork_done)

@@ -7,7 +7,7 @@
 #include "ctx/xrc.h"
 #include "recv/tag.h"
 
-/* Under hw->ctl. */
+/* Context: hw->ctl. */
 static int xrc_init(struct dpa_hw *hw, struct dpa_hw_srq *srq)
 {
 	int ret = dpa_xrcd_use(hw, srq->xrcd, 1);

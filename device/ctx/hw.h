@@ -125,7 +125,7 @@ struct dpa_hw {
 	_Atomic uint32_t
 		nforeign; /* regions; written under ctl (relaxed); a hint, see dpa_quiesce() */
 
-	/* peers */
+	/* table and states of peers */
 	dpa_spin_t peer_lock; /* table and states */
 	struct dpa_peer *all_peers;
 	struct dpa_door *door;
@@ -140,7 +140,7 @@ struct dpa_hw {
 	struct dpa_hw_qp *ack_list;
 	_Atomic uint32_t acks_owed; /* the list is not empty */
 	/* Rings of the wire with entries that wait to be sent together. */
-	dpa_spin_t cork_lock; /* under a lane's lock; a leaf */
+	dpa_spin_t cork_lock; /* taken inside of a ring's lock; a leaf */
 	struct dpa_tx *cork_list;
 	_Atomic uint32_t corks;		 /* the list is not empty */
 	_Atomic(struct dpa_wire *) wire; /* the link to other hosts, NULL: not used yet */
@@ -233,7 +233,7 @@ static inline uint32_t dpa_peers_end(struct dpa_hw *hw)
 	return atomic_load_explicit(&hw->peers_end, memory_order_acquire);
 }
 
-/* Under hw->peer_lock. */
+/* Context: hw->peer_lock. */
 static inline void dpa_peers_put(struct dpa_hw *hw, uint32_t slot, struct dpa_peer *p)
 {
 	if (slot >= atomic_load_explicit(&hw->peers_end, memory_order_relaxed))

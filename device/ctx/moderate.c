@@ -13,7 +13,7 @@
 
 #define NEVER UINT64_MAX
 
-/* Under hw->mod_lock. */
+/* Context: hw->mod_lock. */
 static void set_due(struct dpa_hw *hw)
 {
 	uint64_t due = NEVER;

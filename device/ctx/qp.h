@@ -58,7 +58,7 @@ struct dpa_rd_resource {
 	uint64_t va;
 	uint32_t len;
 	uint32_t off;  /* bytes sent so far */
-	uint64_t orig; /* atomic result */
+	uint64_t orig; /* result of an atomic */
 	uint32_t msn;
 	uint32_t pdn; /* PD that the key was checked against */
 };
@@ -107,7 +107,7 @@ struct dpa_req {
 	bool credits; /* the peer sends credits */
 	bool heard;   /* a new acknowledgement has arrived */
 	bool implied; /* a missing response was requested again */
-	/* seldom */
+	/* Rarely used. */
 	bool timer_is_rnr;
 	uint32_t rd_out;   /* READs and atomics sent and not completed */
 	uint32_t una_ssn;  /* messages before the WQE at una_idx */
@@ -220,7 +220,7 @@ struct dpa_near {
 	uint32_t rkey; /* 0: none */
 	uint32_t access;
 	uint64_t iova, length;
-	uint8_t *base;	   /* of iova */
+	uint8_t *base;	   /* mapped address of iova */
 	uint32_t peer_gen; /* process generation for which it is valid */
 	struct dpa_guard g;
 };
@@ -237,7 +237,7 @@ union dpa_slow {
 	struct {
 		bool not_rts : 1;    /* dpa_qp_set_state() */
 		bool wire : 1;	     /* dpa_qp_set_flags(): the peer is on another host */
-		bool limited : 1;    /* by `rate` */
+		bool limited : 1;    /* by the setting `rate` */
 		bool fence_sq : 1;   /* SQD: no new packets are sent */
 		bool wait_timer : 1; /* the RNR or retry timer runs: nothing is sent */
 		bool ask_due : 1;    /* device/transport/ask.c */
@@ -312,7 +312,7 @@ struct dpa_hw_qp {
 	uint32_t rq_mask; /* WQEs - 1 */
 	uint32_t rq_stride, rq_ci, max_recv_sge;
 	struct dpa_resp resp __attribute__((aligned(DPA_CACHE_LINE)));
-	/* seldom */
+	/* Rarely used. */
 	struct dpa_qp_attr attr;
 	struct dpa_hw_ctx *ctx;
 	const struct dpa_qp_ops *ops;
@@ -427,7 +427,7 @@ static inline const struct dpa_rwqe *dpa_rq_head(const struct dpa_hw_qp *qp)
 /* Copies a receive WQE of a queue whose WQEs have max_sge SGEs. */
 static inline void dpa_rwqe_read(struct dpa_rx_wqe *w, const struct dpa_rwqe *r, uint32_t max_sge)
 {
-	const uint32_t nsge = __atomic_load_n(&r->nsge, __ATOMIC_RELAXED); /* once */
+	const uint32_t nsge = __atomic_load_n(&r->nsge, __ATOMIC_RELAXED); /* read once */
 
 	w->wr_id = r->wr_id;
 	w->nsge = nsge <= max_sge ? nsge : max_sge;
@@ -482,7 +482,7 @@ void dpa_qp_to_error(struct dpa_hw_qp *qp);
 /* Report a receive that ends with an error. */
 void dpa_qp_recv_ends(struct dpa_hw_qp *qp, uint64_t wr_id, uint8_t status, uint32_t syndrome);
 void dpa_qp_flush_rq(struct dpa_hw_qp *qp);
-void dpa_qp_leave(struct dpa_hw_qp *qp); /* unlocks, and handles what was noted meanwhile */
+void dpa_qp_leave(struct dpa_hw_qp *qp); /* unlocks, and handles notes left meanwhile */
 /*
  * Completions of one QP that go to their CQ together while it is locked; on the stack of the
  * draining thread.

@@ -114,7 +114,7 @@ void dpa_qp_init(struct dpa_hw_qp *qp, struct dpa_hw_ctx *ctx, const struct dpa_
 	/* All but the QPN and the lock, which other threads may be holding right now. */
 	memset((uint8_t *)qp + from, 0, sizeof(*qp) - from);
 	qp->index = index;
-	qp->second = qp->fourth = index; /* nothing learned */
+	qp->second = qp->fourth = index; /* no hints yet */
 	qp->hw = ctx->hw;
 	qp->ctx = ctx;
 	qp->ops = a->type == DPA_QP_RAW ? ctx->hw->ops->raw : ctx->hw->ops->rdma;

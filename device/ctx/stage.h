@@ -42,8 +42,8 @@ struct dpa_puts {
 	struct dpa_stage *stage;
 	uint32_t piece;
 	uint32_t n, bytes;
-	uint32_t niov;		/* of `to` */
-	uint16_t len[DPA_PUTS]; /* of each */
+	uint32_t niov;		/* elements of `to` */
+	uint16_t len[DPA_PUTS]; /* bytes of each payload */
 	uint64_t got[2];	/* the header as it was read */
 	struct iovec to[1 + 2 * DPA_PUTS];
 };

@@ -14,7 +14,7 @@ struct dpa_run;
 /* The state of one thread. Its address identifies the thread. */
 struct dpa_thread {
 	struct {
-		const struct dpa_rx *rx; /* compared only */
+		const struct dpa_rx *rx; /* only compared */
 		uint32_t drains;
 		uint32_t skip; /* checks that leave it to its owner */
 	} lane[DPA_HOT_LANES];
@@ -32,7 +32,7 @@ struct dpa_thread {
 	} posting;
 	struct dpa_run *run;   /* completions that it collects for a CQ; NULL: none */
 	bool polls;	       /* has driven progress: completions of its QPs may come to it */
-	bool stands_in;	       /* runs for others: what it drains is not its own */
+	bool stands_in;	       /* runs for others: its packets belong to other threads */
 	bool in_window;	       /* as in_window of the QP whose lock it holds */
 	uint32_t wire_quiet;   /* successive reads of the socket that found nothing */
 	uint32_t passed_quiet; /* the same for packets that others pass on */

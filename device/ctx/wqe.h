@@ -31,8 +31,8 @@ static inline const struct dpa_wqe_ctrl *dpa_wqe_ctrl(const struct dpa_hw_qp *qp
 }
 
 /*
- * Returns the producer index that the poster has published, or what is known of it. Behind a WQE
- * that came by BlueFlame there may be more, which the slot announces again.
+ * Returns the producer index that the poster has published, or the part of it that the device has
+ * seen. Behind a WQE that came by BlueFlame there may be more, which the slot announces again.
  */
 static inline uint32_t dpa_sq_pi(const struct dpa_hw_qp *qp)
 {

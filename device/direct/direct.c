@@ -32,7 +32,7 @@ bool dpa_direct_able(const struct dpa_hw_qp *qp)
 	       (qp->transport == DPA_BTH_RC || qp->transport == DPA_BTH_UC) && dpa_guard_works();
 }
 
-/* ------------------------------------------------------------------- grants */
+/* -------------------------------------------------------------- access capabilities */
 
 /* RTR: true from its first packet on, which is an event. */
 static bool is_receiving(const struct dpa_hw_qp *qp)
@@ -126,7 +126,7 @@ void dpa_grant_all(struct dpa_hw *hw)
 	}
 }
 
-/* ------------------------------------------------------------------ hazards */
+/* ------------------------------------------------------------------ hazard pointers */
 
 /*
  * Counted before the hazard pointer is set: a thread that reads it afterwards finds the pointer

@@ -203,7 +203,7 @@ bool dpa_proc_pins(void)
 {
 	int fd = open("/proc/self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	char buf[4096] __attribute__((aligned(8)));
-	bool found = fd < 0; /* not known */
+	bool found = fd < 0; /* unknown: assume so */
 	long n;
 
 	while (!found && (n = syscall(SYS_getdents64, fd, buf, sizeof(buf))) > 0)
@@ -519,7 +519,7 @@ int dpa_pages_unshare(const struct dpa_pages *p, uint64_t at, uint64_t off, uint
 		err = err ? err : ret;
 	}
 	close(m.fd);
-	if (!err && how != DPA_BACK_CHILD) /* from what the application unmapped */
+	if (!err && how != DPA_BACK_CHILD) /* memory that the application unmapped */
 		punch_hole(p->fd, off, room);
 	return err;
 }

@@ -120,7 +120,7 @@ static int serve_qp(struct dpa_hw_qp *qp)
 	if (!dpa_qplock_enter_or_note(&qp->lock))
 		return 1;
 	/*
-	 * Read again under the lock: a reset clears what was seen, and an old word must not be
+	 * Read again under the lock: a reset clears the last value, and an old word must not be
 	 * carried out again.
 	 */
 	w = slot_word(qp);

@@ -46,7 +46,7 @@ static int look_at_summary(struct dpa_hw *hw)
 	return n;
 }
 
-/* ---------------------------------------------------------------- pending */
+/* ---------------------------------------------------------------- scheduled QPs */
 
 static struct dpa_hw_qp *pend_pop(struct dpa_hw *hw)
 {

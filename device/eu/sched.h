@@ -30,7 +30,7 @@
 #define DPA_SPIN_PACKET_NS     500u        /* after a stream this much longer for each packet: a wake-up costs its */
 #define DPA_SPIN_STREAM_NS     300000u     /* sender half as much as the receiver; upper limit */
 #define DPA_SPIN_HANDOVER      32u         /* passes with packets: endless work goes to a poller of this core */
-#define DPA_SPIN_EU_PASSES     2000u       /* an EU */
+#define DPA_SPIN_EU_PASSES     2000u       /* of an EU */
 #define DPA_SPIN_EU_MARK       200u        /* passes until an EU marks its processor again for pollers */
 #define DPA_WAITER_TRIES       2u          /* of a waiting thread, for work that another thread handles */
 #define DPA_WAITER_LAST        4           /* passes of a waiter that leaves: a message, its ACK, none */
@@ -53,9 +53,9 @@
 #define DPA_LIVENESS_MIN_NS    10000000u   /* checks of a suspect peer that is alive on the board */
 #define DPA_LIVENESS_MAX_NS    1000000000u
 #define DPA_LISTEN_NS          10000000u   /* tries to listen again after descriptors ran out */
-#define DPA_WATCH_NS           45000u      /* an EU whose posters wake nobody (watch.c): 50 us with */
+#define DPA_WATCH_NS           45000u      /* an EU with posters that wake no thread (watch.c): 50 us with */
 #define DPA_WATCH_SLACK_NS     5000u       /* the slack of its timer, which is 50 us by default */
-#define DPA_WATCH_SELDOM_MIN_NS 1000000u   /* the same while what is posted would be flushed */
+#define DPA_WATCH_SELDOM_MIN_NS 1000000u   /* the same while posted WQEs would be flushed */
 #define DPA_WATCH_SELDOM_MAX_NS 256000000u
 #define DPA_WATCH_BLOCKS       512u        /* of an SQ, taken from it at a time: 32 KiB copied under its lock */
 #define DPA_SLICE_NS           100000u     /* time slice of the device's threads, the kernel's least */

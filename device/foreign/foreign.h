@@ -117,7 +117,7 @@ struct dpa_fqp {
 	bool queued, busy;    /* it has work; dpa-foreign works on it */
 	bool held;	      /* puts are pending */
 	bool leaving;	      /* accepts nothing more until no puts are pending */
-	bool closed;	      /* refuses all */
+	bool closed;	      /* refuses everything */
 	bool told;	      /* a CQE reports the put that failed */
 	/*
 	 * Requests up to PSN `acked` are done although puts are pending: they may be acknowledged.

@@ -57,7 +57,10 @@ static void request_key(const uint8_t *mad, struct dpa_gsi_key *k)
 		    ip_dst(mad + (k->attr == DPA_CM_REQ ? AT_REQ_DATA : AT_SIDR_DATA), k->ip_dst);
 }
 
-/* A REJ whose sender knows no id of the peer has the GUID of its CA (IBA 12.6.7.2, reason 4). */
+/*
+ * The sender of a REJ may have no id of the peer: then the REJ has the GUID of its CA (IBA
+ * 12.6.7.2, reason 4).
+ */
 static void reject_key(const uint8_t *mad, struct dpa_gsi_key *k)
 {
 	k->from_id = get_be32(mad + AT_LOCAL_ID);

@@ -27,8 +27,8 @@ static void make_mad(uint64_t tid, uint8_t mad[DPA_MAD_BYTES])
 }
 
 /*
- * Makes the socket receive ICMP messages, and nothing else: datagrams that nobody reads would fill
- * the buffer that both share. The filter drops them; ICMP messages do not pass it.
+ * Makes the socket receive ICMP messages, and nothing else: unread datagrams would fill the buffer
+ * that both share. The filter drops datagrams; ICMP messages do not pass it.
  */
 static int errors_only(int fd, bool v4)
 {

@@ -17,8 +17,8 @@ extern "C" {
 /* ----------------------------------------------------------------- objects */
 
 /*
- * Handles are opaque to the driver. All calls are thread-safe unless they say otherwise.
- * Every int call returns 0 or a positive errno.
+ * Handles are opaque to the driver. All calls are thread-safe unless noted otherwise. Every int
+ * call returns 0 or a positive errno.
  */
 struct dpa_hw;	   /* the function: one per process, shared by its contexts */
 struct dpa_hw_ctx; /* one opening of the device */
@@ -168,7 +168,7 @@ enum dpa_mr_type {
 	DPA_MR_FOREIGN,
 };
 
-/* Of dpa_foreign_copy.flags. */
+/* For dpa_foreign_copy.flags. */
 enum dpa_foreign_flags {
 	DPA_FOREIGN_TO = 1 << 0, /* from `host` to `foreign`; otherwise the other way */
 	/*

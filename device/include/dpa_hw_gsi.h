@@ -121,8 +121,8 @@ struct dpa_gsi_id {
 	uint64_t tid;
 	uint64_t service_id; /* of a received SIDR request */
 	uint32_t remote_qpn;
-	uint32_t id;	   /* for tools: the id as the program knows it; 0: none */
-	uint8_t tell_peer; /* not 0: after a death the peer must be told */
+	uint32_t id;	   /* for tools: the program's number of the id; 0: none */
+	uint8_t tell_peer; /* not 0: after a death the peer must be notified */
 	uint8_t state;	   /* the driver's enum dpav_cm_state; tools show it */
 	uint8_t qp_type;   /* the driver's enum dpav_cm_qp; the device does not read it */
 	uint8_t rsvd;

@@ -40,7 +40,7 @@ struct kept_fd {
 
 struct dpa_capture {
 	struct dpa_hw *hw;
-	dpa_spin_t lock; /* what follows */
+	dpa_spin_t lock; /* protects the following */
 	struct kept_fd file, sock;
 	struct dpa_capture_ring *ring;
 	uint64_t lost; /* frames lost since the last block was written */

@@ -17,9 +17,9 @@ static inline bool dpa_no_fds_left(int err)
 
 /*
  * Take the descriptors that recvmsg() put into m->msg_control. The first `max` go to fds, the
- * others are closed. Call it after each successful recvmsg(), whatever the message is: even a
- * message without a byte may bring descriptors. Returns the number that arrived. More than `max`,
- * or MSG_CTRUNC in m->msg_flags: some were lost.
+ * others are closed. Call it after each successful recvmsg(), for every message: even a message
+ * without a byte may carry descriptors. Returns the number that arrived. More than `max`, or
+ * MSG_CTRUNC in m->msg_flags: some were lost.
  */
 static inline int dpa_take_fds(struct msghdr *m, int *fds, int max)
 {

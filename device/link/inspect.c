@@ -23,13 +23,13 @@
 #define CHECK_NS 100000000ull
 
 struct dpa_inspect {
-	dpa_spin_t lock; /* fault, model */
+	dpa_spin_t lock; /* protects fault and model */
 	struct dpa_fault fault;
 	struct dpa_model model;
 	dpa_spin_t
 		arrivals; /* one thread at a time lets frames of the model arrive, in their order */
 	dpa_spin_t words; /* bits of the rings */
-	pthread_mutex_t follow; /* what follows */
+	pthread_mutex_t follow; /* protects the following */
 	bool own[DPA_ASKS];	/* a setting of this process for faults or a network */
 	_Atomic uint32_t seen[DPA_ASKS];
 	struct dpa_capture *capture;
@@ -364,7 +364,7 @@ void dpa_inspect_lanes(struct dpa_peer *p)
 
 /* ----------------------------------------------------------------- requests */
 
-/* Under in->follow. */
+/* Context: in->follow. */
 static void set_bit(struct dpa_hw *hw, uint32_t bit, bool on)
 {
 	uint32_t was = atomic_load_explicit(&hw->inspect, memory_order_relaxed);

@@ -269,13 +269,13 @@ struct dpa_lane_stat {
 	_Atomic uint64_t packets, bytes, sends, writes, reads, atomics;
 };
 
-/* Sending end. */
+/* The producer's end. */
 struct dpa_tx {
 	dpa_spin_t lock;
 	uint32_t head;	      /* index of the next entry to write */
 	uint32_t dhead;	      /* index of the next data unit */
 	uint32_t dres;	      /* dhead once the reserved entry is published */
-	uint32_t tail, dtail; /* last seen */
+	uint32_t tail, dtail; /* last values read */
 	struct dpa_lane_shm *shm;
 	struct dpa_peer *peer;
 	/* a wake-up is pending: published without reading the peer's sleep word */
@@ -297,7 +297,7 @@ struct dpa_tx {
 	struct dpa_tx *cork_next;
 } __attribute__((aligned(DPA_CACHE_LINE)));
 
-/* Receiving end. */
+/* The consumer's end. */
 struct dpa_rx {
 	dpa_spin_t lock;
 	/* index of the next entry to read; written under lock, read without */

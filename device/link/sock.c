@@ -314,11 +314,11 @@ static void keep_spare(struct dpa_hw *hw)
 }
 
 /*
- * There is no descriptor to accept with. Closes the spare one and uses it to tell the peer the
- * reason; otherwise the peer would wait for an answer as long as this process lives. Reads the
- * peer's bytes first: closing a connection with unread data resets it, and the refusal would be
- * lost. Takes hw->peer_lock, under which other threads of this library make descriptors for peers.
- * Returns 0, or the errno of accept; EAGAIN: no connection waits.
+ * There is no descriptor to accept with. Closes the spare one and uses it to send the reason to the
+ * peer; otherwise the peer would wait for an answer until this process ends. Reads the peer's bytes
+ * first: closing a connection with unread data resets it, and the refusal would be lost. Takes
+ * hw->peer_lock, under which other threads of this library make descriptors for peers. Returns 0,
+ * or the errno of accept; EAGAIN: no connection waits.
  */
 static int refuse_one(struct dpa_hw *hw)
 {

@@ -155,7 +155,7 @@ static uint32_t imm_of(const struct dpa_slot *s)
 	return dpa_op_props(s->opcode) & DPA_OPP_RETH ? x->imm_after_reth : x->imm;
 }
 
-/* Is the packet at PSN `psn` of an entry the first one of its message? The last one? */
+/* True if the packet at PSN `psn` of an entry is the first one of its message; the last one. */
 static bool starts_at(const struct dpa_slot *s, uint32_t psn)
 {
 	return psn == s->psn && (dpa_op_props(s->opcode) & DPA_OPP_START);

@@ -56,7 +56,7 @@ static void set_parent(struct dpa_mr *mw, uint32_t parent)
 	__atomic_store_n(&mw->parent, parent, __ATOMIC_RELAXED);
 }
 
-/* Under mw_lock. */
+/* Context: mw_lock. */
 static void unbind_mw(struct dpa_hw *hw, struct dpa_mr *mw)
 {
 	dpa_mr_withdraw(hw, mw);

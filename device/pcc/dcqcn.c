@@ -51,7 +51,7 @@ const struct dpa_pcc_dcqcn_param dpa_pcc_dcqcn_default = {
 /* State of a flow: DPA_PCC_PRIV bytes. */
 struct dcqcn {
 	uint64_t rc;	   /* current rate; DPA_PCC_NO_LIMIT: not paced */
-	uint64_t rt;	   /* target */
+	uint64_t rt;	   /* target rate */
 	uint64_t step_at;  /* begin of the timer's period; the time of the cut while tc is 0 */
 	uint64_t alpha_at; /* alpha's period began */
 	uint64_t cut_at;   /* window: time of the last cut */

@@ -22,7 +22,7 @@ struct dpa_pcc_rate_algo {
 	void (*get)(const void *priv, const void *param, struct dpa_pcc_result *res);
 };
 
-/* Used beside a struct dpa_pcc_flow, and as long as that. */
+/* Belongs to a struct dpa_pcc_flow and is used with it only. */
 struct dpa_pcc_split {
 	struct dpa_pcc_flow window; /* its rate is not used */
 	const struct dpa_pcc_rate_algo *rate;

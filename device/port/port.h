@@ -69,7 +69,7 @@ struct dpa_port_slot {
 _Static_assert(sizeof(struct dpa_port_slot) == 32, "two slots a cache line");
 
 struct dpa_port {
-	pthread_mutex_t lock;	/* writers */
+	pthread_mutex_t lock;	/* taken by writers */
 	struct nl_sock *events; /* NULL: the kernel has no netlink; the table does not change */
 	struct nl_sock *query;	/* NULL: the same, or no descriptor was left; opened when needed */
 	uint64_t node_guid;	/* network order */

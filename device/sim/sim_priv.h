@@ -43,8 +43,8 @@ struct sim_hist {
 struct sim_flow {
 	struct dpa_sim_work work;
 	uint16_t index;
-	uint32_t per_message; /* packets */
-	/* sender */
+	uint32_t per_message; /* packets of each message */
+	/* State of the sender. */
 	struct dpa_pcc_flow pcc;
 	struct dpa_pcc_split split; /* used with pcc if the algorithm is rtt */
 	uint64_t at;		    /* time of its next check */
@@ -69,7 +69,7 @@ struct sim_flow {
 	uint64_t sent_at[SIM_FLIGHT];	    /* send times of outstanding packets */
 	uint64_t *posted_at; /* post times of unacknowledged messages: ring of SIM_FLIGHT */
 	uint64_t done;	     /* messages acknowledged */
-	/* receiver */
+	/* State of the receiver. */
 	struct dpa_np_flow np;
 	uint64_t epsn;
 	bool nak_sent;

@@ -313,7 +313,7 @@ static void give_up(struct dpa_pcc_image *img)
 	atomic_store_explicit(&p->asleep, 0, memory_order_seq_cst);
 	atomic_compare_exchange_strong_explicit(&p->owner, &me, 0, memory_order_acq_rel,
 						memory_order_relaxed);
-	dpa_pcc_bell_ring(img->b); /* standby processes */
+	dpa_pcc_bell_ring(img->b); /* for standby processes */
 }
 
 static void image_unload(struct dpa_pcc_image *img)

@@ -88,7 +88,7 @@ struct dpa_board_refused {
 	uint64_t time;
 	struct dpa_gsi_refusal what;
 	uint32_t pid;
-	char comm[12]; /* cut */
+	char comm[12]; /* may be cut off */
 };
 /* Record one, for tools. Any thread; lock-free. */
 void dpa_board_refused(struct dpa_board *b, const struct dpa_gsi_refusal *r);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * answers.c - the pending answers of a responder: READ and atomic responses in order, followed by
- * one ACK or NAK. They are sent after the batch that brought the requests, or together with the
+ * one ACK or NAK. They are sent after the batch that contained the requests, or together with the
  * QP's own next packets.
  */
 #include "ctx/schedule.h"

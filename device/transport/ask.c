@@ -86,7 +86,7 @@ void dpa_ask_send(struct dpa_hw_qp *qp)
 		qp->slow.ask_due = r->asked = false;
 		return;
 	}
-	/* the next packet in either direction brings the requester here again */
+	/* the next packet in either direction calls this again */
 	if (r->asked || qp->slow.wait_timer || r->una_idx == r->send_idx || !tx ||
 	    atomic_load_explicit(&qp->peer->state, memory_order_relaxed) != DPA_PEER_UP)
 		return;
@@ -180,7 +180,7 @@ void dpa_looked_send(struct dpa_hw_qp *qp)
 	}
 	if (sent)
 		dpa_tx_owe_kick(tx, qp->hw);
-	/* what is owed has the QP pended already */
+	/* a pending answer has scheduled the QP already */
 	if (r->hint_due || (r->looked_due && !owes))
 		dpa_tx_full(qp, tx);
 }

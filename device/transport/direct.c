@@ -31,7 +31,7 @@
 #define BYTES	 (4 * DPA_PULL_CHUNK) /* in one call: a post does bounded work */
 #define TOGETHER DPA_DIRECT_TOGETHER
 #define REST	 64	     /* messages that go by packet after one that had to; doubles */
-#define MORE	 8	     /* at most so often while all direct tries fail */
+#define MORE	 8	     /* maximum of doublings while all direct tries fail */
 #define LATER_NS 50000000ull /* longest wait for outstanding packets */
 #define TRIES	 4	     /* for one message */
 #define NO_PEER	 0xffffu     /* value of direct_rest: until the QP is connected again */
@@ -106,7 +106,7 @@ static bool is_worth_waiting(const struct dpa_hw_qp *qp, const struct dpa_wqe_ct
 
 enum verdict { BY_PACKET, LATER, DIRECT };
 
-/* LATER: a response to an outstanding packet will bring the requester back here. */
+/* LATER: a response to an outstanding packet will call this again. */
 static enum verdict direct_applies(struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c, uint32_t pi)
 {
 	const struct dpa_req *r = &qp->req;
@@ -194,7 +194,7 @@ struct op {
 	uint32_t len, off, total; /* bytes from `off` on, of `total` bytes */
 	const struct iovec *iov;
 	int cnt;
-	uint64_t swap_add, compare, old; /* atomics */
+	uint64_t swap_add, compare, old; /* for atomics */
 	bool mapped;			 /* it was carried out in mapped memory */
 	bool no_map;			 /* do not map memory for it */
 };

@@ -70,7 +70,7 @@ bool dpa_resolve(struct dpa_hw_qp *qp)
 		return false;
 	}
 	if (is_refused(qp)) {
-		qp->meets = NULL; /* the next attempt begins anew */
+		qp->meets = NULL; /* the next attempt starts from the beginning */
 		dpa_no_fds(qp);
 		return false;
 	}

@@ -85,7 +85,7 @@ void dpa_ask_send(struct dpa_hw_qp *qp);
 void dpa_looked_rx(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s);
 /* Handle the peer's question. The caller holds no ACK of this QP (struct dpa_acks). */
 void dpa_ask_rx(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s);
-/* This request is dropped without an answer: tell the peer to ask, with the next flush. */
+/* A request is dropped without an answer: advise the peer to ask, with the next flush. */
 void dpa_ask_hint(struct dpa_hw_qp *qp, const struct dpa_slot *s);
 /*
  * Send the hint, and LOOKED if no answer is pending. If there is no room it is sent with a later

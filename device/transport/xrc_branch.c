@@ -44,7 +44,7 @@
 /* ------------------------------------------------------- the target's board record */
 
 struct target {
-	uint32_t slot, gen; /* whose */
+	uint32_t slot, gen; /* owner: process index and generation */
 	uint32_t xrcd, state, dest_qpn, how;
 	uint32_t conn; /* 0: not connected, or it changed meanwhile */
 	uint8_t dgid[16];

@@ -18,7 +18,7 @@ struct dpa_buddy_node;
 
 struct dpa_buddy {
 	uint32_t log_blocks;
-	uint32_t taken;			 /* pieces */
+	uint32_t taken;			 /* chunks */
 	uint32_t head[DPA_BUDDY_ORDERS]; /* first block of a free chunk of that order, or NONE */
 	/* one for each block; allocated as blocks are first taken */
 	struct dpa_buddy_node *node;

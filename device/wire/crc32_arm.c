@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/auxv.h>
 
-#define HAS_CRC32 (1 << 7) /* AT_HWCAP's bit */
+#define HAS_CRC32 (1 << 7) /* bit in AT_HWCAP */
 
 bool dpa_crc32_arm_init(void)
 {

@@ -199,7 +199,7 @@ struct dpa_sq {
 	uint8_t signal_all; /* DPA_WQE_SIGNALED or 0 */
 	bool is_ud, is_xrc;
 	bool blueflame;
-	uint64_t doorbells, blueflames; /* written */
+	uint64_t doorbells, blueflames; /* shown so far */
 };
 
 struct dpa_rq {

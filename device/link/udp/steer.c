@@ -145,7 +145,7 @@ static bool rebuild_filter(struct dpa_hw *hw)
 	int n;
 
 	if (!has_joined(hw))
-		return true; /* the process whose socket shares the port does it */
+		return true; /* the owner of the socket that shares the port does it */
 	if (dpa_board_steer_begin(hw->board, map, &want))
 		return false;
 	in.nonce[0] = s->nonce[0];

@@ -23,7 +23,7 @@ struct dpa_steer_in {
 	const uint16_t *map; /* by QPN block: index of its owner's socket plus 1; 0: none */
 	uint32_t num;	     /* board number */
 	uint32_t other;	     /* socket index for packets that the map does not cover */
-	uint32_t nonce[2];   /* of probes */
+	uint32_t nonce[2];   /* nonce in probes */
 };
 
 /*

@@ -42,7 +42,7 @@ struct round {
 	uint32_t mtu_bytes; /* of the message being built: segment size, bytes, segments */
 	uint32_t bytes, segs;
 	uint32_t total, limit; /* bytes of the round; at `limit` no more packets are added */
-	bool together;	       /* as tx->together */
+	bool together;	       /* like tx->together */
 	bool behind;	       /* a packet without payload was added behind the limit */
 	bool drops;	       /* the fault link drops some */
 };
@@ -483,7 +483,7 @@ uint32_t dpa_wire_flush(struct dpa_tx *tx, uint32_t src, uint32_t *psn)
 	if (dpa_unlikely(!w))
 		lost = give_up(tx, src, at, 0, psn);
 	dpa_spin_unlock(&room->lock);
-	empty_ring(tx); /* whatever happened */
+	empty_ring(tx); /* in every case */
 	return lost;
 }
 

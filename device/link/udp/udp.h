@@ -15,7 +15,7 @@ struct dpa_hw;
 
 enum dpa_udp_state {
 	DPA_UDP_CLOSED,
-	DPA_UDP_OPEN,	/* fd receives */
+	DPA_UDP_OPEN,	/* fd is the receive socket */
 	DPA_UDP_BEHIND, /* another instance has the port and passes on packets for this one */
 };
 
@@ -77,7 +77,7 @@ struct dpa_udp {
 		uint32_t uid;
 		int fd;
 	} in[DPA_FWD_IN];
-	/* service thread */
+	/* Used by the service thread. */
 	int num_fd; /* socket of the instance's number, if it is in the epoll set; -1 */
 	uint64_t num_ino;
 };

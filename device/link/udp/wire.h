@@ -50,7 +50,7 @@ struct dpa_wire_scratch {
 	 */
 	uint8_t bytes[DPA_WIRE_ROUND + 2 * DPA_ROCE_MAX_HDR + DPA_ROCE_MAX_MTU + 16];
 	struct mmsghdr msg[DPA_WIRE_MSGS];
-	struct iovec iov[DPA_WIRE_MSGS]; /* of each */
+	struct iovec iov[DPA_WIRE_MSGS]; /* of each datagram */
 	struct {
 		/* ring index of the first packet's entry, and the number of the packet in it */
 		uint32_t slot;
@@ -124,7 +124,7 @@ struct dpa_wire {
 	_Atomic(struct dpa_remote *) remotes[DPA_WIRE_HASH];
 	struct dpa_remote *ud[DPA_WIRE_UD]; /* remotes for datagrams only; under lock, as are: */
 	uint32_t nud, ud_at;		    /* their number, and the next candidate for reuse */
-	dpa_spin_t rx_lock;		    /* what follows */
+	dpa_spin_t rx_lock;		    /* protects the following */
 	uint8_t *rx_buf;		    /* DPA_WIRE_BUFS of DPA_WIRE_BUF bytes */
 	bool rx_idle;			    /* the last read found nothing */
 	struct dpa_lane_stat rx_stat;	    /* relaxed; concurrent threads may lose a count */

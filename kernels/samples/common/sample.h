@@ -18,7 +18,7 @@ struct sample {
 	struct doca_dpa *dpa;
 	struct doca_dpa_thread *thread;
 	struct doca_dpa_completion *comp;
-	struct ibv_context *ctx; /* the device's */
+	struct ibv_context *ctx; /* context of the device */
 	struct ibv_pd *pd;
 	struct ibv_cq *cq;	      /* CQ of the completion context */
 	doca_dpa_dev_uintptr_t state; /* device memory of the program */

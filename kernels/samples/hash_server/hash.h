@@ -17,9 +17,9 @@ struct hash_answer {
 /* Objects of one side; an argument of RPCs, and in the heap for the server's thread. */
 struct hash_end {
 	uint64_t dpa, rdma, comp;
-	uint64_t table;		   /* the server's */
+	uint64_t table;		   /* for the server */
 	uint64_t question, answer; /* addresses */
-	uint32_t mmap;		   /* of both */
+	uint32_t mmap;		   /* of both words */
 	uint32_t connection;
 };
 

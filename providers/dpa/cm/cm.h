@@ -194,7 +194,7 @@ struct dpav_cm {
 	struct dpav_cm_config config;
 	enum dpav_cm_state state;
 	enum dpav_cm_qp qp;
-	bool orphan;   /* DESTROY came */
+	bool orphan;   /* DESTROY was called */
 	bool rejected; /* DREQ_SENT: a REJ went ahead of the DREQ */
 	bool has_peer; /* remote_id, remote_qpn, remote_guid are set */
 	uint32_t remote_id, local_qpn, remote_qpn;

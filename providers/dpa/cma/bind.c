@@ -33,7 +33,7 @@ static int ports_of(struct cma_channel *ch, struct cma_ports **out)
 			free(p);
 			return err;
 		}
-		p->refs = 1; /* the channel's */
+		p->refs = 1; /* reference of the channel */
 		ch->ports = p;
 	}
 	*out = ch->ports;

@@ -153,7 +153,7 @@ struct cma_id {
 	struct dpav_cm_path path; /* from ROUTE_DONE on, or from the request */
 	struct cma_conn *conn;	  /* NULL: none yet */
 	uint32_t events_reported;
-	/* a listener */
+	/* For a listener. */
 	bool served; /* `service` is registered */
 	uint32_t service;
 	uint32_t backlog; /* number of requests that may still be queued */
@@ -248,9 +248,7 @@ struct cma {
 	bool forked;	   /* an event channel's descriptor is open in another process, too */
 	bool may_expire;   /* this process or its parent forked: timers of idle channels run */
 	uint64_t hold_due; /* then: time when the timers of idle channels are extended */
-	/*
-	 * In a forked child: the process with the listeners and ports as long as it lives; else 0.
-	 */
+	/* In a forked child: the process with the listeners and ports until it ends; else 0. */
 	pid_t owner;
 	struct dpa_hw_ctx *ctx;
 	struct dpa_hw_gsi *gsi;
@@ -522,7 +520,7 @@ bool cma_refusal_find(const struct dpa_gsi_addr *from, const struct dpa_mad *req
  * is the last try: the request is refused, the DREQ is accepted.
  */
 bool cma_receive(const struct dpa_gsi_addr *from, const uint8_t mad[DPA_MAD_BYTES], bool last);
-/* Is this GID an address of this host? */
+/* True if this GID is an address of this host. */
 bool cma_is_own(const uint8_t gid[16]);
 
 /* ---- mcast.c */

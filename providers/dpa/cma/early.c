@@ -37,7 +37,7 @@ static struct refusal {
 	uint64_t tid;
 	uint32_t id; /* the sender's communication or request id */
 	uint16_t attr, reason;
-	uint8_t gid[16]; /* the sender's */
+	uint8_t gid[16]; /* GID of the sender */
 } refusals[REFUSALS];
 
 static uint16_t attr_of(const uint8_t mad[DPA_MAD_BYTES])

@@ -136,7 +136,7 @@ void cma_kernel_forget(void)
  */
 #define ABSENT_MS 1000
 
-/* With kernels_lock. */
+/* Context: kernels_lock. */
 static struct cma_kernel *open_kernel(void)
 {
 	struct stat st = {0};

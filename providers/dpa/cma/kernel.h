@@ -55,7 +55,7 @@
 #define CMA_KERNEL_MC	      (UINT64_C(1) << 32)
 #define CMA_KERNEL_GENERATION 33 /* the bit where it begins */
 
-/* Of the uapi header of rdma-core 60, which need not be there. */
+/* From the uapi header of rdma-core 60, which may be missing. */
 enum { CMA_CMD_RESOLVE_IB_SERVICE = 23, CMA_CMD_WRITE_CM_EVENT };
 
 /* The kernel's side of a channel. */

@@ -184,7 +184,7 @@ static void rtu_came_back(const struct dpa_gsi_addr *from, const struct dpa_mad 
 	dreq.dreq.local_id = rtu->rtu.remote_id;
 	dreq.dreq.remote_id = rtu->rtu.local_id;
 	if (dpav_cm_classify(&cma.index, &dreq, from->dgid, &e) != DPA_CM_FOUND)
-		return; /* another host's */
+		return; /* from another host */
 	dreq.dreq.remote_qpn = ((struct cma_conn *)e)->cm.local_qpn;
 	cma_step((struct cma_conn *)e, &in);
 }

@@ -33,7 +33,7 @@ static int set_reuse(struct cma_id *id, const void *val, uint32_t len)
 	if (err || (on && id->state != CMA_IDLE && id->reuse))
 		return err;
 	if (id->state != CMA_IDLE && on)
-		return EINVAL; /* rdma_set_reuseaddr(): as long as it is not bound */
+		return EINVAL; /* rdma_set_reuseaddr(): only until it is bound */
 	id->reuse = on;
 	return 0;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Memory regions. */
+/* mr.c - memory regions. */
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -261,7 +261,7 @@ static int qp_ex_check(const struct ibv_qp_init_attr_ex *attr)
 	return 0;
 }
 
-/* Without queues. */
+/* Creates a QP without queues. */
 static struct dpav_qp *qp_bare_new(struct ibv_context *context)
 {
 	struct dpav_qp *qp;
