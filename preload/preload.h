@@ -36,7 +36,7 @@ enum pl_kind {
 	PL_ERROR, /* pl_path.err */
 };
 
-/* Roots of what is ours, in the program's view. */
+/* Directories with paths of the device, in the program's view. */
 enum pl_root {
 	PL_SYS,	   /* sysfs */
 	PL_DEV,	   /* /dev */

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * board_layout.h - what is where in the board's file. See README.md and board.h.
+ * board_layout.h - the layout of the board's file. See README.md and board.h.
  *
  * The file is 60 MiB long and sparse. Its memory unit is 4 KiB. The fixed part (head, bit map, UAR
  * list) exists from the start; every other unit is reserved (fallocate) and then marked in
- * `present` before anybody touches it, so that a full file system gives an error and never
- * SIGBUS: not even to a reader, because reading a hole of a tmpfs mapping allocates too.
+ * `present` before its first access, so that a full file system gives an error and never SIGBUS.
+ * A reader could get SIGBUS, too: reading a hole of a tmpfs mapping allocates memory.
  *
  *   0x000000  head         4 KiB   struct dpa_board_head
  *   0x001000  bit map      4 KiB   a bit for each unit

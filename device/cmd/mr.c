@@ -58,8 +58,8 @@ static int null_memory(struct dpa_hw *hw)
 }
 
 /*
- * Handled like on-demand memory, as all memory that plain copies must not touch: nothing need be
- * mapped there.
+ * Handled like on-demand memory, as all memory that plain copies must not touch: it may be
+ * unmapped.
  */
 static int foreign_place(struct dpa_mr_attr *attr)
 {

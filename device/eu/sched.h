@@ -8,7 +8,7 @@
 
 /* clang-format off */
 /*
- * The constants, each with what it was measured for. A poll is a call of dpa_hw_progress(), a pass
+ * The constants and the reasons for their values. A poll is a call of dpa_hw_progress(), a pass
  * one of dpa_progress_once(); MIN and MAX are the limits of a struct dpa_backoff.
  *
  * SPIN, an application thread that polls. `spin` is the setting of this name, 200 pauses.

@@ -211,7 +211,7 @@ struct dpa_mr_attr {
 
 /*
  * Register a region. EFAULT: the range is not mapped with the needed protection; with
- * DPA_ACCESS_ON_DEMAND nothing need be mapped before it is used. ENOMEM beyond DPA_MAX_MR.
+ * DPA_ACCESS_ON_DEMAND the range may be unmapped until its first use. ENOMEM beyond DPA_MAX_MR.
  * EOPNOTSUPP: DPA_ACCESS_MW_BIND, DPA_ACCESS_ON_DEMAND or DPA_ACCESS_HUGETLB for a DPA_MR_FOREIGN;
  * EAGAIN: no thread for it.
  * Foreign memory can be the source and the target of all operations of RC, UC and UD QPs. Answers

@@ -88,9 +88,9 @@ bool dpa_hw_gsi_there(struct dpa_hw_gsi *gsi, uint32_t id);
  * Asks another host whether a process has UDP port 4791 there: sends a packet that every receiver
  * ignores (a DREP for no id, with this transaction id). If no process has the port the kernel of
  * that host answers with ICMP "port unreachable", which dpa_hw_gsi_refused() returns; otherwise no
- * answer comes. The answer must quote the transaction id, so that only who can read the packet can
- * forge it; the id must be random. Errors as dpa_hw_gsi_send(), and those of socket(). The caller
- * serialises the calls of both functions.
+ * answer comes. The answer must quote the transaction id. The id must be random: then only a host
+ * that can read the packet can forge the answer. Errors as dpa_hw_gsi_send(), and those of
+ * socket(). The caller serialises the calls of both functions.
  */
 int dpa_hw_gsi_probe(struct dpa_hw_gsi *gsi, const struct dpa_gsi_addr *to, uint64_t tid);
 /* Returns the next answer: the address and transaction id of its packet. False: there is none. */

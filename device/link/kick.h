@@ -91,7 +91,7 @@ static inline void dpa_settle_mine(struct dpa_hw *hw)
 }
 
 /*
- * How much a peer of this adapter has taken of what this process sent to it, as a number to
+ * How much a peer of this adapter has taken from this process's link to it, as a number to
  * compare. 0: it has taken everything, so it does not delay what is not sent yet (a rate limit
  * may). Another value stands for a peer that is not UP.
  */

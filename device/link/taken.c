@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* taken.c - how much a peer has taken of what was sent to it. */
+/* taken.c - how much a peer has taken from the link to it. */
 #include "link/kick.h"
 
 uint64_t dpa_peer_taken(const struct dpa_peer *p)

@@ -228,8 +228,8 @@ static void drop_one(struct dpa_hw_qp *qp, struct dpa_kept **p)
 enum copies { NO_COPY, SAME_COPY, OTHER_COPY };
 
 /*
- * Compares packets with what is kept for their PSNs. NO_COPY: they belong at *at. SAME_COPY: all of
- * them are kept. OTHER_COPY: they differ, and the kept copy was dropped.
+ * Compares packets with the packets that are kept for their PSNs. NO_COPY: they belong at *at.
+ * SAME_COPY: all of them are kept. OTHER_COPY: they differ, and the kept copy was dropped.
  */
 static enum copies compare_kept(struct dpa_hw_qp *qp, const struct dpa_slot *s,
 				const uint8_t *payload, struct dpa_kept ***at)

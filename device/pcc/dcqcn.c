@@ -19,7 +19,7 @@
 #define RTT_MIN	   1000u /* ns; limits of samples that are used */
 #define RTT_MAX	   4000000000u
 #define RTT_GUESS  100000u /* until there is a sample */
-#define CATCH_UP   1024	   /* timer steps at once; after more the flow starts anew */
+#define CATCH_UP   1024	   /* timer steps at once; after more the flow starts again */
 #define PSN_MASK   0xffffffu
 /* ns: within this time PSNs have not wrapped, and no older packet is in flight */
 #define FLIGHT_MAX UINT64_C(50000000)

@@ -396,7 +396,7 @@ static bool tlp_process_ack(struct dpa_hw_qp *qp, uint32_t resume)
 
 /*
  * True if the response to a READ or atomic is not complete: it comes in parts, and before the ACK
- * of what follows it.
+ * of the requests that follow.
  */
 static bool more_to_come(const struct dpa_req *r, uint32_t resume)
 {

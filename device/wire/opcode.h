@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * opcode.h - the BTH opcodes (IBA 9.2.1, table 38): the single table of what each opcode does and
- * carries, and the opcodes of the packets of a message.
+ * opcode.h - the BTH opcodes (IBA 9.2.1, table 38): the single table of their properties, and the
+ * opcodes of the packets of a message.
  */
 #ifndef DPA_OPCODE_H
 #define DPA_OPCODE_H

@@ -16,7 +16,7 @@ struct sock_filter;
 /* Call after this process's socket was bound; was closed. */
 void dpa_steer_join(struct dpa_hw *hw);
 void dpa_steer_leave(struct dpa_hw *hw);
-/* Parked EU, twice a second. */
+/* Called twice a second by the progress thread. */
 void dpa_steer_tick(struct dpa_hw *hw);
 
 struct dpa_steer_in {

@@ -235,7 +235,7 @@ struct dpav_cm_record dpav_cm_record(const struct dpav_cm *cm);
  * Take over a communication id of a process that died, and destroy it: the peer gets DREQ, DREP,
  * REJ or SIDR_REP as with DPA_CM_DESTROY in that state. config->local_id is its id. Sets *cm and
  * *out completely, like a step. MADs and the timer continue as usual until the step that returns
- * `done`. A DREQ of the dead process is sent anew. EINVAL: no such state, qpn has more than 24
+ * `done`. A DREQ of the dead process is sent again. EINVAL: no such state, qpn has more than 24
  * bits, or a life time above 5.
  */
 struct dpav_cm_past {

@@ -61,7 +61,7 @@ void cm_answer_dreq(struct dpav_cm *cm, const struct dpav_cm_input *in, struct d
 
 /*
  * In timewait the id stays, so that a late REQ differs from a new one. The QP does not stay: the
- * peer may have connected it anew (Linux: cm_enter_timewait()). A peer whose DREQ was answered
+ * peer may have connected it again (Linux: cm_enter_timewait()). A peer whose DREQ was answered
  * enters timewait before this side, and so does a peer that was rejected.
  */
 static uint32_t live_messages(const struct dpav_cm *cm)
