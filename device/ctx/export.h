@@ -99,7 +99,7 @@ struct dpa_export {
 	_Atomic uint32_t mr_area[DPA_MAX_MR];
 	/*
 	 * The connection of a QP. It changes (seq_cst, under the QP's lock) when the QP is set up
-	 * again and with its first request: see direct/direct.h for what packets must match. 0: it
+	 * again and with its first request; the rule for packets is in direct/direct.h. 0: it
 	 * never had one. Read by initiators of direct operations only.
 	 */
 	_Atomic uint64_t qp_conn[DPA_BOARD_QPNS];
