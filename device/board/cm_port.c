@@ -160,7 +160,7 @@ static int must_be_free(int fd, int64_t at)
 }
 
 /* 0: not locked; 1: read; 2: write. */
-static int strength(short mode)
+static int lock_strength(short mode)
 {
 	return mode == F_WRLCK ? 2 : mode == F_RDLCK ? 1 : 0;
 }
@@ -174,7 +174,7 @@ static struct dpa_cm_held **list_of(struct dpa_cm_ports *p, uint16_t port)
 static short mode_of_claims(const struct need *need, int n, int64_t at, short mode)
 {
 	while (n-- > 0)
-		if (need[n].at == at && strength(need[n].mode) > strength(mode))
+		if (need[n].at == at && lock_strength(need[n].mode) > lock_strength(mode))
 			mode = need[n].mode;
 	return mode;
 }
@@ -231,7 +231,7 @@ static void weaken_bytes(const struct change *ch, const struct need *need, int n
 		short after = mode_after(ch, need[i].at);
 
 		if (need[i].mode != F_UNLCK &&
-		    strength(after) < strength(mode_before(ch, need[i].at)))
+		    lock_strength(after) < lock_strength(mode_before(ch, need[i].at)))
 			(void)set_lock(ch->p->fd, need[i].at, after);
 	}
 }
@@ -242,7 +242,7 @@ static void undo_strengthening(const struct change *ch, int n)
 	for (int i = 0; i < n; i++) {
 		short before = mode_before(ch, ch->new[i].at);
 
-		if (strength(before) < strength(mode_after(ch, ch->new[i].at)))
+		if (lock_strength(before) < lock_strength(mode_after(ch, ch->new[i].at)))
 			(void)set_lock(ch->p->fd, ch->new[i].at, before);
 	}
 }
@@ -261,7 +261,7 @@ static int change_locks(const struct change *ch, bool free)
 
 		if (b->mode == F_UNLCK)
 			rc = free ? must_be_free(ch->p->fd, b->at) : 0;
-		else if (strength(after) > strength(mode_before(ch, b->at)))
+		else if (lock_strength(after) > lock_strength(mode_before(ch, b->at)))
 			rc = set_lock(ch->p->fd, b->at, after);
 		if (rc == EAGAIN)
 			rc = b->refusal;

@@ -103,8 +103,8 @@ static void check_image(struct dpa_hw *hw, uint64_t now)
 	dpa_board_pcc_check(hw->board);
 }
 
-static void report(struct image_flow *f, uint8_t type, uint64_t now, uint32_t sn,
-		   const uint32_t word[3])
+static void report_event(struct image_flow *f, uint8_t type, uint64_t now, uint32_t sn,
+			 const uint32_t word[3])
 {
 	uint8_t sent = f->qp->probe.asked;
 
@@ -150,9 +150,9 @@ static void on_sent(struct image_flow *f, const struct dpa_pcc_event *ev)
 		return;
 	f->begun = 1;
 	f->tx_at = ev->now;
-	report(f, DPA_PCC_EV_TX, ev->now, sn,
-	       (uint32_t[]){(uint32_t)f->first_at, f->bytes / 32 << 16 | (f->packets & 0xffff),
-			    f->qp->qpn});
+	report_event(f, DPA_PCC_EV_TX, ev->now, sn,
+		     (uint32_t[]){(uint32_t)f->first_at,
+				  f->bytes / 32 << 16 | (f->packets & 0xffff), f->qp->qpn});
 	f->bytes = f->packets = 0;
 }
 
@@ -173,21 +173,21 @@ static void image_event(void *priv, const void *param, const struct dpa_pcc_even
 		on_sent(f, ev);
 		return;
 	case DPA_PCC_ACK:
-		report(f, DPA_PCC_EV_ACK, ev->now, ev->psn,
-		       (uint32_t[]){(uint32_t)ev->now, ev->psn, 1});
+		report_event(f, DPA_PCC_EV_ACK, ev->now, ev->psn,
+			     (uint32_t[]){(uint32_t)ev->now, ev->psn, 1});
 		return;
 	case DPA_PCC_RTT:
-		report(f, DPA_PCC_EV_RTT, ev->now, ev->psn,
-		       (uint32_t[]){ev->req_sent, ev->req_recv, ev->resp_sent});
+		report_event(f, DPA_PCC_EV_RTT, ev->now, ev->psn,
+			     (uint32_t[]){ev->req_sent, ev->req_recv, ev->resp_sent});
 		return;
 	case DPA_PCC_CNP:
-		report(f, DPA_PCC_EV_CNP, ev->now, ev->psn,
-		       (uint32_t[]){(uint32_t)ev->now, ev->psn, 1});
+		report_event(f, DPA_PCC_EV_CNP, ev->now, ev->psn,
+			     (uint32_t[]){(uint32_t)ev->now, ev->psn, 1});
 		return;
 	case DPA_PCC_LOSS:
 	case DPA_PCC_TIMEOUT:
-		report(f, DPA_PCC_EV_NACK, ev->now, ev->psn,
-		       (uint32_t[]){(uint32_t)ev->now, ev->psn, 1});
+		report_event(f, DPA_PCC_EV_NACK, ev->now, ev->psn,
+			     (uint32_t[]){(uint32_t)ev->now, ev->psn, 1});
 		return;
 	}
 }

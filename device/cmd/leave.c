@@ -51,7 +51,7 @@ static struct dpa_peer *held_by(const struct dpa_hw_qp *qp)
 	return p && !p->wire ? p : NULL;
 }
 
-static void say_unsent(struct dpa_hw *hw, uint32_t qpn)
+static void log_unsent(struct dpa_hw *hw, uint32_t qpn)
 {
 	dpa_log(hw, DPA_LOG_INFO,
 		"QP 0x%06x: destroyed with work requests that could not be sent within %u ms", qpn,
@@ -87,7 +87,7 @@ static void leave_until(struct dpa_hw *hw, struct dpa_hw_qp *qp, const struct dp
 		*end = *end ? *end : began + LEAVE_NS;
 		late = spent || now >= *end;
 		if (late)
-			say_unsent(hw, qpn);
+			log_unsent(hw, qpn);
 		if (late && p && now - began >= LEAVE_NS) /* WQEs for other peers still leave */
 			atomic_store_explicit(&p->left_at, dpa_peer_taken(p), memory_order_relaxed);
 		dpa_progress_once(hw);

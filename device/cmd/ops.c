@@ -21,7 +21,7 @@ static const struct dpa_qp_ops rdma = {COMMON, .send_one = dpa_ud_send, .receive
 
 static const struct dpa_qp_ops raw = {COMMON, .send_one = dpa_raw_send, .receive_one = dpa_raw_rx};
 
-static void settle(struct dpa_hw *hw)
+static void settle_kicks(struct dpa_hw *hw)
 {
 	dpa_settle_mine(hw);
 }
@@ -31,5 +31,5 @@ const struct dpa_hw_ops dpa_ops = {
 	.raw = &raw,
 	.mad = dpa_gsi_in,
 	.grant_all = dpa_grant_all,
-	.settle = settle,
+	.settle = settle_kicks,
 };

@@ -109,7 +109,7 @@ void dpa_xrc_srqs_forget(struct dpa_hw_ctx *ctx)
 }
 
 /* The connection fails because of it: logs one line each. */
-static void say_elsewhere(const struct dpa_hw_qp *qp, uint32_t srqn)
+static void log_foreign_srq(const struct dpa_hw_qp *qp, uint32_t srqn)
 {
 	uint32_t xrcd, slot, gen;
 
@@ -127,7 +127,7 @@ bool dpa_xrc_bind(struct dpa_hw_qp *qp, uint32_t srqn)
 		atomic_load_explicit(&qp->hw->xrc_srqs[srqn & SRQ_INDEX], memory_order_seq_cst);
 
 	if (!srq || srq->srqn != srqn || srq->xrcd != qp->xrcd) {
-		say_elsewhere(qp, srqn);
+		log_foreign_srq(qp, srqn);
 		return false;
 	}
 	qp->srq = srq;

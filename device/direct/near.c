@@ -83,7 +83,7 @@ static void *local_ptr(struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c,
 			     write ? 0 : DPA_ACCESS_LOCAL_WRITE);
 }
 
-static void let_go(struct dpa_hw_qp *qp, struct batch *b)
+static void end_batch(struct dpa_hw_qp *qp, struct batch *b)
 {
 	if (b->ops)
 		dpa_direct_count(qp->hw, b->ops, b->ops, b->bytes);
@@ -131,7 +131,7 @@ static bool near_one(struct dpa_hw_qp *qp, struct batch *b)
 			    &e);
 	/* a thread that withdraws memory must not wait for many long ones */
 	if (report || len >= DPA_DIRECT_ALWAYS)
-		let_go(qp, b);
+		end_batch(qp, b);
 	b->left -= len;
 	qp->req.send_idx++;
 	dpa_wqe_done(qp, 1, 0, report ? &e : NULL);
@@ -150,7 +150,7 @@ int dpa_near_run(struct dpa_hw_qp *qp, uint32_t *left)
 	while (n < DPA_DIRECT_TOGETHER && qp->req.send_idx != pi && !qp->slow.word &&
 	       near_one(qp, &b))
 		n++;
-	let_go(qp, &b);
+	end_batch(qp, &b);
 	*left = b.left;
 	return n;
 }

@@ -91,7 +91,7 @@ static enum dpa_share_why of_process(bool threads)
 }
 
 /* Blocks signals and cancellation, and quiesces the device's threads. True: done. */
-static bool stand_still(struct dpa_share_plan *plan)
+static bool quiesce_process(struct dpa_share_plan *plan)
 {
 	sigset_t all;
 
@@ -110,7 +110,7 @@ void dpa_share_begin(struct dpa_hw *hw, struct dpa_share_plan *plan, const struc
 	plan->why = of_region(hw, a->type, a->access, a->addr, a->length);
 	if (plan->why == DPA_SHARE_YES)
 		plan->why = of_process(hw->cfg.share_mr == DPA_CFG_SHARE_ALWAYS);
-	if (plan->why == DPA_SHARE_YES && !stand_still(plan))
+	if (plan->why == DPA_SHARE_YES && !quiesce_process(plan))
 		plan->why = DPA_SHARE_THREADS;
 }
 
@@ -220,7 +220,7 @@ static enum dpa_share_why make_area(struct dpa_hw *hw, uint64_t start, uint64_t 
 	return DPA_SHARE_YES;
 }
 
-static int back_area(const struct dpa_share *s, const struct dpa_area_own *o, enum dpa_back how)
+static int unshare_area(const struct dpa_share *s, const struct dpa_area_own *o, enum dpa_back how)
 {
 	return dpa_pages_unshare(&s->pages, start_of(o), o->off, area_length(o), DPA_SHARE_ROOM,
 				 how);
@@ -261,9 +261,9 @@ static bool unmake_area(struct dpa_hw *hw, uint32_t i, enum dpa_back how)
 				dpa_share_why_text[why]);
 		return false;
 	}
-	err = back_area(s, o, how);
+	err = unshare_area(s, o, how);
 	if (err && how == DPA_BACK_COPIED)
-		err = back_area(s, o, DPA_BACK_PLACED);
+		err = unshare_area(s, o, DPA_BACK_PLACED);
 	if (err) {
 		dpa_log(hw, DPA_LOG_WARN, "registered memory stays shared: %s", strerror(err));
 		return false;
@@ -284,7 +284,7 @@ static void unmake_unused(struct dpa_hw *hw)
 	struct dpa_share *s = hw->share;
 
 	s->stuck = false;
-	if (of_process(false) == DPA_SHARE_YES && stand_still(&plan))
+	if (of_process(false) == DPA_SHARE_YES && quiesce_process(&plan))
 		how = DPA_BACK_COPIED;
 	for (uint32_t i = 0; i < s->used; i++)
 		if (is_area_live(&s->own[i]) && !s->own[i].refs && !unmake_area(hw, i, how))
@@ -537,7 +537,7 @@ void dpa_share_child(struct dpa_hw *hw)
 		return;
 	for (uint32_t i = 0; i < s->used; i++)
 		if (is_area_live(&s->own[i]))
-			back_area(s, &s->own[i], DPA_BACK_CHILD);
+			unshare_area(s, &s->own[i], DPA_BACK_CHILD);
 	close(s->pages.fd);
 	s->pages.fd = hw->share_fd = -1;
 }

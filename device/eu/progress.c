@@ -48,7 +48,7 @@ static int look_at_summary(struct dpa_hw *hw)
 
 /* ---------------------------------------------------------------- scheduled QPs */
 
-static struct dpa_hw_qp *pend_pop(struct dpa_hw *hw)
+static struct dpa_hw_qp *pop_pending(struct dpa_hw *hw)
 {
 	struct dpa_hw_qp *qp;
 
@@ -96,7 +96,7 @@ static int run_pending(struct dpa_hw *hw)
 	k = atomic_load_explicit(&hw->npending, memory_order_relaxed);
 	atomic_store_explicit(&hw->next_timer, UINT64_MAX, memory_order_relaxed);
 	dpa_spin_unlock(&hw->pend_lock);
-	while (k-- && (qp = pend_pop(hw))) {
+	while (k-- && (qp = pop_pending(hw))) {
 		if (!dpa_qplock_enter_or_note(&qp->lock))
 			continue; /* the holder runs it */
 		if (qp->qpn) {
@@ -136,7 +136,7 @@ uint64_t dpa_timer_left(struct dpa_hw *hw)
 
 /* ---------------------------------------------------------------- the loop */
 
-static bool lanes_have(struct dpa_hw *hw)
+static bool have_packets(struct dpa_hw *hw)
 {
 	for (int i = 0; i < DPA_HOT_LANES; i++) {
 		struct dpa_rx *rx = atomic_load_explicit(&hw->hot[i], memory_order_acquire);
@@ -149,14 +149,14 @@ static bool lanes_have(struct dpa_hw *hw)
 
 bool dpa_anything(struct dpa_hw *hw)
 {
-	return lanes_have(hw) || !dpa_timer_left(hw);
+	return have_packets(hw) || !dpa_timer_left(hw);
 }
 
 bool dpa_left_lying(struct dpa_hw *hw)
 {
 	uint64_t next = next_due(hw);
 
-	return lanes_have(hw) ||
+	return have_packets(hw) ||
 	       (next < UINT64_MAX - DPA_OVERDUE_NS && next + DPA_OVERDUE_NS <= dpa_now_ns());
 }
 

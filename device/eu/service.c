@@ -250,7 +250,7 @@ static bool waiting = true;
  * Reads slots and QPs only if packets have moved since: an idle process touches none of them. A
  * posted WQE sends a packet: without one no idle QP has changed.
  */
-static void fold_what_moved(struct dpa_hw *hw)
+static void fold_if_moved(struct dpa_hw *hw)
 {
 	uint64_t n;
 
@@ -300,7 +300,7 @@ static void service_tick(struct dpa_hw *hw)
 	if (now - hw->last_tick < DPA_TICK_NS)
 		return;
 	hw->last_tick = now;
-	fold_what_moved(hw);
+	fold_if_moved(hw);
 	dpa_peers_meet(hw);
 	dpa_branches_tick(hw, true);
 	dpa_udp_tick(hw);
@@ -439,7 +439,7 @@ static void sleep_until_woken(struct dpa_hw *hw)
 	dpa_set_sleep(hw, &hw->service_asleep, 1);
 	if (sleep_for(hw, DPA_SLEEP_FIRST_NS)) {
 		dpa_full_fence();
-		fold_what_moved(hw);
+		fold_if_moved(hw);
 		while (sleep_for(hw, sleep_limit(hw)))
 			service_tick(hw);
 	}

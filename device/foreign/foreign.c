@@ -35,14 +35,14 @@ static uint32_t window_skip(const struct dpa_window *w, uint32_t n)
 	return at + n > DPA_FOREIGN_WINDOW ? DPA_FOREIGN_WINDOW - at : 0;
 }
 
-static uint32_t rounded(uint32_t n)
+static uint32_t round_to_line(uint32_t n)
 {
 	return (n + DPA_CACHE_LINE - 1) & ~(DPA_CACHE_LINE - 1);
 }
 
 bool dpa_window_room(const struct dpa_window *w, uint32_t n)
 {
-	n = rounded(n);
+	n = round_to_line(n);
 	return n <= DPA_FOREIGN_WINDOW &&
 	       w->head - w->tail + window_skip(w, n) + n <= DPA_FOREIGN_WINDOW;
 }
@@ -62,7 +62,7 @@ uint8_t *dpa_window_take(struct dpa_window *w, uint32_t n)
 		madvise(at, DPA_FOREIGN_WINDOW, MADV_DONTFORK);
 		w->mem = at;
 	}
-	n = rounded(n);
+	n = round_to_line(n);
 	w->head += window_skip(w, n);
 	at = w->mem + (w->head & (DPA_FOREIGN_WINDOW - 1));
 	w->head += n;
@@ -343,7 +343,7 @@ int dpa_foreign_add(struct dpa_hw *hw, uint32_t i, const struct dpa_mr_attr *a)
 	return 0;
 }
 
-static void nap(void)
+static void sleep_shortly(void)
 {
 	nanosleep(&(struct timespec){.tv_nsec = SETTLE_NS}, NULL);
 }
@@ -353,7 +353,7 @@ void dpa_foreign_drain(struct dpa_hw *hw, uint32_t i)
 	const struct dpa_foreign *f = hw->foreigns->of[i];
 
 	while (atomic_load_explicit(&f->busy, memory_order_acquire))
-		nap();
+		sleep_shortly();
 }
 
 void dpa_foreign_remove(struct dpa_hw *hw, uint32_t i)
@@ -418,7 +418,7 @@ void dpa_foreign_lock(struct dpa_hw_qp *qp)
 			break;
 		qp->fq->leaving = true;
 		dpa_qp_leave(qp);
-		nap();
+		sleep_shortly();
 	}
 	if (qp->fq)
 		qp->fq->leaving = false;

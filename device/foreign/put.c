@@ -140,7 +140,7 @@ bool dpa_foreign_hold(struct dpa_hw_qp *qp, struct dpa_hw_cq *cq, const struct d
 }
 
 /* Reports the CQEs that waited for the puts before `tail`, which are done. */
-static void let_go(struct dpa_fqp *fq)
+static void report_held(struct dpa_fqp *fq)
 {
 	while (fq->cqe_first != fq->ncqe &&
 	       (int32_t)(fq->cqe[fq->cqe_first].at - fq->put_tail) <= 0) {
@@ -236,7 +236,7 @@ uint32_t dpa_foreign_puts_begin(struct dpa_fqp *fq, struct dpa_fwork *w, uint32_
 /* ----------------------------------------------------------------------- done */
 
 /* True if e is the CQE of the receive or request of the failed put p. */
-static bool is_told_by(const struct dpa_put *p, const struct dpa_cqe *e)
+static bool reports_put(const struct dpa_put *p, const struct dpa_cqe *e)
 {
 	if (p->kind == DPA_PUT_RECV)
 		return e->opcode >= DPA_CQE_RECV;
@@ -249,7 +249,7 @@ static bool is_told_by(const struct dpa_put *p, const struct dpa_cqe *e)
  */
 static bool end_held(struct dpa_fqp *fq, const struct dpa_put *p)
 {
-	bool told = false;
+	bool reported = false;
 
 	for (uint32_t i = fq->cqe_first; i != fq->ncqe; i++) {
 		struct dpa_cqe *e = &fq->cqe[i].e;
@@ -258,13 +258,13 @@ static bool end_held(struct dpa_fqp *fq, const struct dpa_put *p)
 			continue;
 		e->status = DPA_CQE_WR_FLUSH_ERR;
 		e->vendor_err = DPA_SYN_FLUSHED;
-		if (told || !is_told_by(p, e))
+		if (reported || !reports_put(p, e))
 			continue;
 		e->status = DPA_CQE_LOC_PROT_ERR;
 		e->vendor_err = DPA_SYN_LOCAL_FAULT;
-		told = true;
+		reported = true;
 	}
-	return told;
+	return reported;
 }
 
 /* The remaining held CQEs end with it; IBA 9.9, class A of the responder, class B of a request. */
@@ -346,14 +346,14 @@ void dpa_foreign_puts_end(struct dpa_fqp *fq, uint32_t n, const struct dpa_fwork
 
 	if (!failed) {
 		drop_puts(fq, fq->put_tail + n);
-		let_go(fq);
+		report_held(fq);
 	} else {
 		p = *put_of(fq, failed->n);
 		drop_puts(fq, failed->n);
-		let_go(fq);
+		report_held(fq);
 		put_failed(fq, &p);
 		drop_puts(fq, fq->put_head); /* the others are not copied */
-		let_go(fq);
+		report_held(fq);
 	}
 	fq->held = fq->put_head != fq->put_tail;
 	ack_part(fq);

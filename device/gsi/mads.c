@@ -289,7 +289,7 @@ void dpa_hw_gsi_id_free(struct dpa_hw_gsi *g, uint32_t local_id)
 		dpa_board_cmid_free(g->hw->board, local_id);
 }
 
-static bool was_told(struct dpa_hw *hw)
+static bool take_orphan_note(struct dpa_hw *hw)
 {
 	return atomic_load_explicit(&hw->gsi_orphans, memory_order_relaxed) &&
 	       atomic_exchange_explicit(&hw->gsi_orphans, 0, memory_order_acq_rel);
@@ -305,7 +305,7 @@ bool dpa_hw_gsi_orphan(struct dpa_hw_gsi *g, struct dpa_gsi_id *id)
 {
 	if (!dpa_gsi_alive(g))
 		return false;
-	if (!g->orphan_at && !was_told(g->hw)) /* the search reads all ids of the board */
+	if (!g->orphan_at && !take_orphan_note(g->hw)) /* the search reads all ids of the board */
 		return false;
 	if (dpa_board_cmid_orphan(g->hw->board, &g->orphan_at, id))
 		return true;

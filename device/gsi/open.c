@@ -15,7 +15,7 @@ void dpa_gsi_child_open(void)
 }
 
 /* Context: the lock of the recv CQ; a thread that carries out packets. */
-static void mad_came(void *arg)
+static void on_recv_cqe(void *arg)
 {
 	const struct dpa_hw_gsi *g = arg;
 
@@ -31,7 +31,7 @@ static int make_cqs(struct dpa_hw_gsi *g)
 	struct dpa_cq_attr recv = {.buf = g->q->recv_cqes,
 				   .ci = &g->q->recv_ci,
 				   .log_size = DPA_GSI_LOG_RQ,
-				   .comp = mad_came,
+				   .comp = on_recv_cqe,
 				   .comp_arg = g};
 	uint32_t cqn;
 	int rc = dpa_hw_create_cq(g->ctx, &send, &g->send_cq, &cqn);

@@ -153,7 +153,7 @@ static bool is_port_unreachable(const struct sock_extended_err *e)
 		e->ee_code == ICMP6_DST_UNREACH_NOPORT);
 }
 
-static bool says_unreachable(struct msghdr *h)
+static bool is_unreachable_msg(struct msghdr *h)
 {
 	for (struct cmsghdr *c = CMSG_FIRSTHDR(h); c; c = CMSG_NXTHDR(h, c)) {
 		struct sock_extended_err e;
@@ -196,7 +196,7 @@ static bool read_one(int fd, uint8_t dgid[16], uint64_t *tid, bool *good)
 
 	if (n < 0)
 		return false;
-	*good = n == sizeof(p) && says_unreachable(&h); /* some routers quote only 8 bytes */
+	*good = n == sizeof(p) && is_unreachable_msg(&h); /* some routers quote only 8 bytes */
 	if (*good) {
 		gid_of_address(&a, dgid);
 		*tid = 0;

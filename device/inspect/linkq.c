@@ -31,7 +31,8 @@ uint64_t dpa_linkq_queued(const struct dpa_linkq *q, const struct dpa_link_rule 
 }
 
 /* Appends n bytes to the bytes being sent. */
-static void extend(struct dpa_linkq *q, const struct dpa_link_rule *r, uint64_t now, uint32_t n)
+static void extend_busy(struct dpa_linkq *q, const struct dpa_link_rule *r, uint64_t now,
+			uint32_t n)
 {
 	uint64_t parts;
 
@@ -70,7 +71,7 @@ void dpa_linkq_arrive(struct dpa_linkq *q, const struct dpa_link_rule *r, uint64
 		return;
 	a->queued = dpa_linkq_queued(q, r, now);
 	if (flags & DPA_LINKQ_URGENT) {
-		extend(q, r, now, n); /* the others wait for it */
+		extend_busy(q, r, now, n); /* the others wait for it */
 		a->due += dpa_linkq_time(r, n);
 		q->index++;
 		return;
@@ -86,6 +87,6 @@ void dpa_linkq_arrive(struct dpa_linkq *q, const struct dpa_link_rule *r, uint64
 		a->waited = false;
 		return;
 	}
-	extend(q, r, now, n);
+	extend_busy(q, r, now, n);
 	a->due = q->busy + !!q->part + r->delay;
 }

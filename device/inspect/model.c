@@ -76,7 +76,7 @@ static int make_room(struct dpa_model *m)
 }
 
 /* The held frames keep their order and become the oldest. */
-static void hurry(struct dpa_model *m)
+static void make_all_due(struct dpa_model *m)
 {
 	struct dpa_held *list = dpa_model_due(m, UINT64_MAX);
 
@@ -96,7 +96,7 @@ int dpa_model_set(struct dpa_model *m, const struct dpa_link_spec *spec)
 {
 	int ret = spec->n ? make_room(m) : 0;
 
-	hurry(m);
+	make_all_due(m);
 	memset(m->q, 0, sizeof(m->q));
 	m->spec = *spec;
 	if (ret)
@@ -153,8 +153,8 @@ static unsigned flags_of(const struct dpa_frame *f)
 	return f->net.tclass & DPA_ECN_MASK ? DPA_LINKQ_ECT : 0;
 }
 
-static void hold(struct dpa_model *m, struct dpa_held *h, const struct dpa_shown *s,
-		 const struct dpa_linkq_act *a)
+static void hold_frame(struct dpa_model *m, struct dpa_held *h, const struct dpa_shown *s,
+		       const struct dpa_linkq_act *a)
 {
 	h->s = *s;
 	h->s.f.p = h->room + DPA_FRAME_ROOM;
@@ -175,7 +175,7 @@ static enum dpa_model_fate take_behind(struct dpa_model *m, const struct dpa_sho
 	if (!h)
 		return DPA_MODEL_FREE;
 	*a = (struct dpa_linkq_act){0};
-	hold(m, h, s, a);
+	hold_frame(m, h, s, a);
 	return DPA_MODEL_HELD;
 }
 
@@ -195,7 +195,7 @@ enum dpa_model_fate dpa_model_take(struct dpa_model *m, uint64_t now, const stru
 	dpa_linkq_arrive(&m->q[i], &m->spec.rule[i], m->spec.seed + i, now, dpa_model_bytes(&s->f),
 			 flags_of(&s->f), a);
 	if (!a->dropped) {
-		hold(m, h, s, a);
+		hold_frame(m, h, s, a);
 		return DPA_MODEL_HELD;
 	}
 	h->next = m->free;

@@ -53,7 +53,7 @@ static bool is_modelled(const struct dpa_hw *hw)
 
 /* ------------------------------------------------------------------ frames */
 
-static void let_out(struct dpa_hw *hw, const struct dpa_shown *s)
+static void emit_shown(struct dpa_hw *hw, const struct dpa_shown *s)
 {
 	/* a packet that was passed on was captured by the process that received it */
 	if (is_captured(hw) && !s->f.passed_on)
@@ -111,11 +111,11 @@ static void pass_model(struct dpa_hw *hw, const struct dpa_shown *s)
 	if (wake)
 		wake_for(hw);
 	if (fate == DPA_MODEL_FREE)
-		let_out(hw, s);
+		emit_shown(hw, s);
 }
 
 /* Returns the number of frames. Context: in->arrivals. */
-static int arrive(struct dpa_hw *hw, struct dpa_held *list)
+static int emit_arrived(struct dpa_hw *hw, struct dpa_held *list)
 {
 	struct dpa_inspect *in = hw->insp;
 	int n = 0;
@@ -123,7 +123,7 @@ static int arrive(struct dpa_hw *hw, struct dpa_held *list)
 	if (!list)
 		return 0;
 	for (struct dpa_held *h = list; h; h = h->next, n++)
-		let_out(hw, &h->s);
+		emit_shown(hw, &h->s);
 	dpa_spin_lock(&in->lock);
 	dpa_model_done(&in->model, list);
 	new_due(hw, &in->fault);
@@ -143,17 +143,17 @@ static int poll_model(struct dpa_hw *hw, uint64_t now)
 	list = dpa_model_due(&in->model, now);
 	new_due(hw, &in->fault);
 	dpa_spin_unlock(&in->lock);
-	n = arrive(hw, list);
+	n = emit_arrived(hw, list);
 	dpa_spin_unlock(&in->arrivals);
 	return n;
 }
 
-static void go_on(struct dpa_hw *hw, const struct dpa_shown *s)
+static void pass_on(struct dpa_hw *hw, const struct dpa_shown *s)
 {
 	if (s->at != DPA_AT_TX && is_modelled(hw))
 		pass_model(hw, s);
 	else
-		let_out(hw, s);
+		emit_shown(hw, s);
 }
 
 /* ------------------------------------------------------------------ faults */
@@ -163,7 +163,7 @@ static void send_held(struct dpa_hw *hw, struct dpa_held *list)
 	struct dpa_inspect *in = hw->insp;
 
 	for (struct dpa_held *h = list; h; h = h->next)
-		go_on(hw, &h->s);
+		pass_on(hw, &h->s);
 	dpa_spin_lock(&in->lock);
 	dpa_fault_done(&in->fault, list);
 	new_due(hw, &in->fault);
@@ -217,7 +217,7 @@ static void pass_packet(struct dpa_hw *hw, const struct dpa_fault_act *a, const 
 			c.f.p = room + DPA_FRAME_ROOM;
 			c.f.n = dpa_fault_damage(a, room + DPA_FRAME_ROOM, c.f.n);
 		}
-		go_on(hw, &c);
+		pass_on(hw, &c);
 	}
 }
 
@@ -253,7 +253,7 @@ void dpa_inspect(struct dpa_hw *hw, enum dpa_inspect_at at, const struct dpa_fra
 	struct dpa_shown s = {.at = at, .f = *f, .emit = emit, .arg = arg};
 
 	if (at == DPA_AT_RX || !faults_on(hw))
-		go_on(hw, &s);
+		pass_on(hw, &s);
 	else
 		with_faults(hw, &s);
 }
@@ -321,7 +321,7 @@ void dpa_inspect_last(struct dpa_peer *p)
 	arrives = dpa_model_of(&hw->insp->model, p);
 	new_due(hw, &hw->insp->fault);
 	dpa_spin_unlock(&hw->insp->lock);
-	arrive(hw, arrives);
+	emit_arrived(hw, arrives);
 	dpa_spin_unlock(&hw->insp->arrivals);
 }
 

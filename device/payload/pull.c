@@ -127,7 +127,7 @@ static void open_job(struct fetch *f, const struct dpa_slot *s, const struct dpa
 	dpa_tx_look(&f->peer->tx[0]);
 }
 
-static bool is_brought(const struct fetch *f, uint32_t k)
+static bool is_piece_copied(const struct fetch *f, uint32_t k)
 {
 	return atomic_load_explicit(&f->job->done[k], memory_order_acquire) == f->serial;
 }
@@ -139,13 +139,13 @@ static bool wait_piece(struct fetch *f, uint32_t k)
 
 	if (!f->end)
 		f->end = next - LOOK_NS + DPA_HAZARD_WAIT_NS;
-	for (uint32_t n = 0; !is_brought(f, k);) {
+	for (uint32_t n = 0; !is_piece_copied(f, k);) {
 		dpa_relax(&n);
 		if (n % LOOK)
 			continue;
 		now = dpa_now_ns();
 		if (!dpa_hazards_stay(&f->seen, now > next))
-			return is_brought(f, k); /* (e) comes before (f) */
+			return is_piece_copied(f, k); /* (e) comes before (f) */
 		if (now > f->end) {
 			dpa_log(f->peer->hw, DPA_LOG_WARN,
 				"process %d is at work in a message that it sends: waited in vain",
@@ -325,8 +325,8 @@ static bool copy_piece(struct dpa_hw_qp *qp, struct dpa_job *j, uint32_t serial,
 }
 
 /* (c) to (e), under a hazard pointer. False: no segment is left, or it cannot be copied. */
-static bool bring_piece(struct dpa_hw_qp *qp, struct dpa_job *j, const struct wanted *w,
-			const struct dpa_wqe_ctrl *c)
+static bool copy_next_piece(struct dpa_hw_qp *qp, struct dpa_job *j, const struct wanted *w,
+			    const struct dpa_wqe_ctrl *c)
 {
 	struct iovec iov[DPA_MAX_SGE];
 	uint32_t at, n;
@@ -369,7 +369,7 @@ static int copy_wanted(struct dpa_hw_qp *qp, struct dpa_job *j, uint32_t serial)
 				    num_pieces(w.len, w.piece) <= DPA_JOB_PIECES
 			    ? wqe_of(qp, &w)
 			    : NULL;
-		more = c && bring_piece(qp, j, &w, c);
+		more = c && copy_next_piece(qp, j, &w, c);
 		dpa_hazard_leave(h);
 		n += more;
 	}

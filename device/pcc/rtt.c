@@ -46,7 +46,7 @@ struct rtt {
 };
 _Static_assert(sizeof(struct rtt) <= DPA_PCC_RATE_PRIV, "fits");
 
-static void ask(struct rtt *r, uint64_t now)
+static void request_probe(struct rtt *r, uint64_t now)
 {
 	r->probes++;
 	r->asked = true;
@@ -66,7 +66,8 @@ static void rtt_init(void *priv, const void *param, uint64_t now)
  * Cuts from the rate that the window allows, at most, if the flow was not paced: an ACK carries the
  * outstanding bytes.
  */
-static void cut(struct rtt *r, const struct dpa_pcc_rtt_param *p, const struct dpa_pcc_event *ev)
+static void cut_rate(struct rtt *r, const struct dpa_pcc_rtt_param *p,
+		     const struct dpa_pcc_event *ev)
 {
 	uint64_t through = ev->inflight * UINT64_C(1000000000) / ev->rtt_ns;
 	uint64_t rtt = dpa_pcc_clamp(ev->rtt_ns, p->target, p->max);
@@ -101,7 +102,7 @@ static void take_sample(struct rtt *r, const struct dpa_pcc_rtt_param *p,
 	if (ev->rtt_ns <= p->target)
 		raise_rate(r, p, ev->now);
 	else if (!drains && (!r->cut_at || dpa_pcc_since(ev->now, r->cut_at) >= ev->rtt_ns))
-		cut(r, p, ev);
+		cut_rate(r, p, ev);
 }
 
 static void rtt_event(void *priv, const void *param, const struct dpa_pcc_event *ev)
@@ -111,10 +112,10 @@ static void rtt_event(void *priv, const void *param, const struct dpa_pcc_event 
 
 	if (ev->type == DPA_PCC_RTT) {
 		r->answers = true;
-		ask(r, ev->now);
+		request_probe(r, ev->now);
 	} else if (!r->asked || dpa_pcc_since(ev->now, r->asked_at) >= PROBE_GAP) {
 		r->answers = false;
-		ask(r, ev->now);
+		request_probe(r, ev->now);
 	}
 	if (ev->rtt_ns && (ev->type == DPA_PCC_RTT || (ev->type == DPA_PCC_ACK && !r->answers)))
 		take_sample(r, p, ev);

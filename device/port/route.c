@@ -49,7 +49,7 @@ static int on_error(struct sockaddr_nl *from, struct nlmsgerr *e, void *arg)
  * Opens a new socket: after a lost answer the sequence numbers of requests and answers no longer
  * agree.
  */
-static void open_anew(struct nl_sock **s)
+static void reopen_netlink(struct nl_sock **s)
 {
 	nl_socket_free(*s);
 	*s = dpa_netlink_open(); /* NULL: no descriptor; the next request opens it */
@@ -74,7 +74,7 @@ int dpa_netlink_ask(struct nl_sock **s, struct nl_msg *msg,
 	if (a.err)
 		return a.err;
 	if (ret == -NLE_AGAIN) {
-		open_anew(s);
+		reopen_netlink(s);
 		return ETIMEDOUT;
 	}
 	return ret < 0 ? EIO : 0;

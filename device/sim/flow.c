@@ -76,7 +76,7 @@ static void restart_timers(const struct dpa_sim *sim, struct sim_flow *f)
 	f->ack_at = f->next > f->una ? sim->now + ACK_TIMEOUT : SIM_NEVER;
 }
 
-static void tell(const struct dpa_sim *sim, struct sim_flow *f, uint32_t type)
+static void send_event(const struct dpa_sim *sim, struct sim_flow *f, uint32_t type)
 {
 	struct dpa_pcc_event ev = {.now = sim->now,
 				   .type = type,
@@ -91,7 +91,7 @@ static void run_timers(const struct dpa_sim *sim, struct sim_flow *f)
 	if (f->una == f->next)
 		return;
 	if (sim->now >= f->ack_at) {
-		tell(sim, f, DPA_PCC_TIMEOUT);
+		send_event(sim, f, DPA_PCC_TIMEOUT);
 		f->stat.timeouts++;
 		f->ack_at = sim->now + ACK_TIMEOUT;
 		f->pos = f->una;
@@ -122,7 +122,7 @@ static void stop_posting(struct sim_flow *f)
 }
 
 /* Posts messages that are due: as many as may be outstanding, or at their times. */
-static void post(const struct dpa_sim *sim, struct sim_flow *f)
+static void post_due(const struct dpa_sim *sim, struct sim_flow *f)
 {
 	if (sim->now >= f->work.stop) {
 		stop_posting(f);
@@ -192,7 +192,7 @@ static bool send_next(const struct dpa_sim *sim, struct sim_flow *f, uint64_t *w
 {
 	uint64_t ns;
 
-	post(sim, f);
+	post_due(sim, f);
 	if (!f->again && (f->pos == f->posted || !window_has_room(sim, f))) {
 		*wait = SIM_NEVER;
 		if (f->recovery && f->srtt && f->pos > f->una)
@@ -209,7 +209,7 @@ static bool send_next(const struct dpa_sim *sim, struct sim_flow *f, uint64_t *w
 	return true;
 }
 
-static uint64_t sooner(uint64_t a, uint64_t b)
+static uint64_t earlier_of(uint64_t a, uint64_t b)
 {
 	return a < b ? a : b;
 }
@@ -230,9 +230,9 @@ void sim_flow_look(struct dpa_sim *sim, struct sim_flow *f)
 	}
 	if (f->port_at > sim->now)
 		wait = f->port_at;
-	f->at = sooner(wait, sooner(f->pto_at, f->ack_at));
+	f->at = earlier_of(wait, earlier_of(f->pto_at, f->ack_at));
 	if (f->post_at > sim->now)
-		f->at = sooner(f->at, f->post_at);
+		f->at = earlier_of(f->at, f->post_at);
 }
 
 /* ------------------------------------------------------------------ answers */
@@ -260,8 +260,8 @@ static uint64_t sample_rtt(const struct dpa_sim *sim, struct sim_flow *f)
 	return rtt;
 }
 
-static void acknowledge(struct dpa_sim *sim, struct sim_flow *f, const struct sim_back *b,
-			uint64_t una)
+static void acknowledge_until(struct dpa_sim *sim, struct sim_flow *f, const struct sim_back *b,
+			      uint64_t una)
 {
 	struct dpa_pcc_event ev = {.now = sim->now, .type = DPA_PCC_ACK};
 
@@ -308,18 +308,18 @@ void sim_flow_answered(struct dpa_sim *sim, struct sim_flow *f, const struct sim
 
 	if (b->what == SIM_CNP) {
 		f->stat.cnps++;
-		tell(sim, f, DPA_PCC_CNP);
+		send_event(sim, f, DPA_PCC_CNP);
 	} else if (b->what == SIM_PROBED) {
 		answer_probe(sim, f, b);
 	} else if (psn >= f->una && psn <= f->next) {
-		acknowledge(sim, f, b, psn);
+		acknowledge_until(sim, f, b, psn);
 		if (b->what == SIM_NAK) {
 			f->stat.naks++;
 			f->again = psn < f->pos;
 			f->recovery = true;
 			f->recover = f->next;
 			f->rtt_at = 0;
-			tell(sim, f, DPA_PCC_LOSS);
+			send_event(sim, f, DPA_PCC_LOSS);
 		}
 	}
 	sim_flow_look(sim, f);

@@ -380,7 +380,7 @@ static int set_builtin(struct dpa_board *b, uint32_t slot, uint32_t id, uint32_t
 	return 0;
 }
 
-static void nap(void)
+static void sleep_1ms(void)
 {
 	struct timespec ms = {.tv_nsec = 1000000};
 
@@ -394,7 +394,7 @@ static uint64_t post_request(_Atomic uint64_t *r, uint64_t what)
 	const uint64_t serials = (UINT64_C(1) << DPA_BOARD_PCC_REQ_VALUE) - one;
 	uint64_t s = atomic_load_explicit(r, memory_order_acquire), seen = s, mine;
 
-	for (int i = 0;; nap()) {
+	for (int i = 0;; sleep_1ms()) {
 		mine = what | ((s + one) & serials) | DPA_PCC_REQ_POSTED;
 		if (((s & DPA_BOARD_PCC_REQ_STATE) == DPA_PCC_REQ_FREE || i > PARAM_TRIES) &&
 		    atomic_compare_exchange_strong_explicit(r, &s, mine, memory_order_acq_rel,
@@ -433,7 +433,7 @@ static int ask_image(struct dpa_board *b, uint32_t slot, uint32_t id, uint32_t v
 
 	DPA_BOARD_STEP("pcc-request");
 	dpa_pcc_bell_ring(b);
-	for (int i = 0; i < PARAM_TRIES; i++, nap())
+	for (int i = 0; i < PARAM_TRIES; i++, sleep_1ms())
 		if (atomic_load_explicit(r, memory_order_acquire) != mine)
 			break;
 	return end_request(r, mine);

@@ -90,8 +90,8 @@ static void fill_read_pull(struct dpa_hw_qp *qp, const struct dpa_rd_resource *r
  * Reads the next n bytes of a response from memory that cannot be addressed. Results as for
  * send_read_piece(); 1: the bytes are there.
  */
-static int fetched(struct dpa_hw_qp *qp, const struct dpa_rd_resource *rd, uint64_t addr,
-		   uint32_t n)
+static int fetch_source(struct dpa_hw_qp *qp, const struct dpa_rd_resource *rd, uint64_t addr,
+			uint32_t n)
 {
 	const struct dpa_response r = {.number = qp->resp.rd_tail,
 				       .off = rd->off,
@@ -137,7 +137,7 @@ static int send_read_piece(struct dpa_hw_qp *qp, struct dpa_rd_resource *rd)
 	if (rd_source(qp, rd, n, &addr))
 		return -1;
 	if (dpa_unlikely(qp->hw->nforeign) && n && dpa_foreign_of(qp->hw, rd->rkey)) {
-		int there = fetched(qp, rd, addr, n);
+		int there = fetch_source(qp, rd, addr, n);
 
 		if (there != 1)
 			return there;
@@ -257,7 +257,7 @@ void dpa_responder_join(struct dpa_hw_qp *qp)
 }
 
 /* True if only a plain ACK is pending, for a QP of this host whose ring exists. */
-static inline bool owes_short(const struct dpa_hw_qp *qp)
+static inline bool has_short_ack(const struct dpa_hw_qp *qp)
 {
 	return dpa_owes_ack(qp) && qp->tx && !qp->tx->peer->wire && qp->transport == DPA_BTH_RC &&
 	       atomic_load_explicit(&qp->tx->peer->state, memory_order_relaxed) == DPA_PEER_UP;
@@ -269,7 +269,7 @@ static inline bool flush_short(struct dpa_hw_qp *qp)
 	struct dpa_tx *tx = qp->tx;
 	bool sent;
 
-	if (!owes_short(qp))
+	if (!has_short_ack(qp))
 		return false;
 	dpa_spin_lock(&tx->lock);
 	sent = put_ack(qp);
@@ -370,7 +370,7 @@ bool dpa_acks_take(struct dpa_acks *acks, struct dpa_hw_qp *qp)
 	struct dpa_resp *r = &qp->resp;
 	struct dpa_tx *tx = qp->tx;
 
-	if (!owes_short(qp) || r->looked_due || r->hint_due || acks->n == DPA_ACKS ||
+	if (!has_short_ack(qp) || r->looked_due || r->hint_due || acks->n == DPA_ACKS ||
 	    (acks->n && acks->tx != tx))
 		return false;
 	acks->tx = tx;
@@ -386,7 +386,7 @@ bool dpa_acks_take(struct dpa_acks *acks, struct dpa_hw_qp *qp)
  * No room: the ACK of each QP becomes pending again, unless a later one is. The QP's requester may
  * be looking for the peer again (tx is NULL); this does not affect the responder.
  */
-static void give_back(const struct dpa_acks *acks, struct dpa_hw *hw)
+static void mark_acks_pending(const struct dpa_acks *acks, struct dpa_hw *hw)
 {
 	for (uint32_t i = 0; i < acks->n; i++) {
 		struct dpa_hw_qp *qp =
@@ -439,7 +439,7 @@ void dpa_acks_publish(struct dpa_acks *acks, struct dpa_hw *hw)
 	if (s)
 		dpa_tx_owe_kick(tx, hw);
 	else
-		give_back(acks, hw);
+		mark_acks_pending(acks, hw);
 	acks->n = 0;
 }
 

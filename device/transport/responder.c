@@ -296,7 +296,7 @@ static void on_uc_start(struct dpa_hw_qp *qp, const struct dpa_slot *s)
 }
 
 /* IBA 9.7.5 (one-nak) */
-static void say_gap(struct dpa_hw_qp *qp)
+static void nak_gap(struct dpa_hw_qp *qp)
 {
 	if (qp->resp.nak_sent)
 		return;
@@ -320,7 +320,7 @@ static void on_gap(struct dpa_hw_qp *qp, const struct dpa_slot *s, const uint8_t
 		r->nak_strange = strange;
 	else if (!dpa_owes_nak(r))
 		dpa_ask_hint(qp, s);
-	say_gap(qp);
+	nak_gap(qp);
 }
 
 /*
@@ -427,7 +427,7 @@ void dpa_responder_rx(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct 
 		dpa_kept_done(qp);
 	}
 	if (qp->kept && !dpa_resp_failing(&qp->resp))
-		say_gap(qp); /* another packet is missing */
+		nak_gap(qp); /* another packet is missing */
 }
 
 /* ------------------------------------------------------------------ lists of WRITEs: writes.h */

@@ -73,7 +73,7 @@ bool dpa_rx_must_wait(struct dpa_hw_qp *qp, const struct dpa_slot *s)
  * Reports a lost packet within this host, on the ring of the same number. If there is no room this
  * is lost, too.
  */
-static void say_no_qp(struct dpa_tx *tx, uint32_t board, const struct dpa_slot *s)
+static void report_no_qp(struct dpa_tx *tx, uint32_t board, const struct dpa_slot *s)
 {
 	struct dpa_slot *r;
 	uint8_t *data;
@@ -114,7 +114,7 @@ void dpa_transport_no_qp(struct dpa_hw *hw, struct dpa_rx *rx, const struct dpa_
 	if (!is_rc_request(s) ||
 	    atomic_load_explicit(&p->state, memory_order_acquire) != DPA_PEER_UP)
 		return;
-	say_no_qp(tx, hw->board->board_num, s);
+	report_no_qp(tx, hw->board->board_num, s);
 	dpa_tx_owe_kick(tx, hw);
 }
 
@@ -124,7 +124,7 @@ void dpa_rx_drop(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_s
 	if (!peer || peer->wire || !is_rc_request(s) ||
 	    atomic_load_explicit(&peer->state, memory_order_acquire) != DPA_PEER_UP)
 		return;
-	say_no_qp(&peer->tx[qp->lane], qp->hw->board->board_num, s);
+	report_no_qp(&peer->tx[qp->lane], qp->hw->board->board_num, s);
 	dpa_tx_owe_kick(&peer->tx[qp->lane], qp->hw);
 }
 

@@ -556,8 +556,8 @@ inline do_atomic() {
 	assert(mem <= ATOMS)
 }
 
-/* say_gap(), one_request() with dpa_keep() */
-inline say_gap() {
+/* nak_gap(), one_request() with dpa_keep() */
+inline nak_gap() {
 	if
 	:: !nak_sent -> nak_sent = true; owe(NAK, epsn)
 	:: else
@@ -652,7 +652,7 @@ inline one_request() {
 #ifdef MUT_ACKKEPT
 		owe(ACK, p)
 #else
-		say_gap()
+		nak_gap()
 #endif
 	fi
 }
@@ -698,7 +698,7 @@ inline request_rx() {
 	:: else -> break
 	od;
 	if
-	:: kept -> say_gap() /* another one is missing */
+	:: kept -> nak_gap() /* another one is missing */
 	:: else
 	fi;
 	turn = false;

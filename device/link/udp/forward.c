@@ -118,7 +118,7 @@ static bool frame_to_process(struct dpa_hw *hw, const struct dpa_frame *f, uint3
 	return true;
 }
 
-static bool lanes_wait(struct dpa_peer *p)
+static bool has_undrained(struct dpa_peer *p)
 {
 	bool waits = false;
 
@@ -140,13 +140,13 @@ bool dpa_fwd_waits(struct dpa_hw *hw)
 
 		if (p &&
 		    atomic_load_explicit(&p->state, memory_order_acquire) == DPA_PEER_CONNECTING &&
-		    lanes_wait(p))
+		    has_undrained(p))
 			return true;
 	}
 	return false;
 }
 
-static void arrive(void *arg, const struct dpa_frame *f)
+static void frame_arrives(void *arg, const struct dpa_frame *f)
 {
 	dpa_frame_in(arg, NULL, f, false);
 }
@@ -163,7 +163,7 @@ static void take_in(struct dpa_hw *hw, const struct dpa_frame *f, bool may_forwa
 	if (dpa_unlikely(atomic_load_explicit(&hw->inspect, memory_order_relaxed) &
 			 DPA_INSPECT_MODEL) &&
 	    (dqpn == DPA_MAD_QPN || dpa_qpn_is_ours(hw, dqpn)))
-		dpa_inspect(hw, DPA_AT_RX, f, arrive, hw);
+		dpa_inspect(hw, DPA_AT_RX, f, frame_arrives, hw);
 	else
 		dpa_frame_in(hw, NULL, f, may_forward);
 }

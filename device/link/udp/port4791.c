@@ -190,7 +190,8 @@ static void log_once(struct dpa_hw *hw, int err, const char *holder)
  * list and the request for the name all of them may be gone. So this result counts only if it
  * stays the same.
  */
-static enum dpa_udp_holder who_stays(struct dpa_hw *hw, uint64_t inode, char *holder, size_t len)
+static enum dpa_udp_holder find_stable_holder(struct dpa_hw *hw, uint64_t inode, char *holder,
+					      size_t len)
 {
 	enum dpa_udp_holder who = DPA_HOLDER_NONE;
 	uint32_t uid = 0;
@@ -210,7 +211,7 @@ static enum dpa_udp_holder who_stays(struct dpa_hw *hw, uint64_t inode, char *ho
 static int bind_alone(struct dpa_hw *hw, int fd, uint64_t inode, enum dpa_udp_holder *who,
 		      char *holder, size_t len)
 {
-	*who = who_stays(hw, inode, holder, len);
+	*who = find_stable_holder(hw, inode, holder, len);
 	if (*who >= DPA_HOLDER_BOARD)
 		return EADDRINUSE;
 	hw->udp->name_fd = dpa_udp_name(DPA_ROCE_PORT, hw->board->board_num, inode);
@@ -219,7 +220,7 @@ static int bind_alone(struct dpa_hw *hw, int fd, uint64_t inode, enum dpa_udp_ho
 	if (errno != EADDRINUSE)
 		return errno;
 	/* taken by a socket that /proc does not show, or only just now */
-	*who = who_stays(hw, inode, holder, len);
+	*who = find_stable_holder(hw, inode, holder, len);
 	if (*who < DPA_HOLDER_BOARD) {
 		*who = DPA_HOLDER_OTHER;
 		snprintf(holder, len, "a socket that cannot be seen from here");

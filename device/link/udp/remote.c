@@ -446,7 +446,7 @@ static struct dpa_remote *find_or_make(struct dpa_hw *hw, struct dpa_wire *w,
 	return r;
 }
 
-static void let_stay(struct dpa_wire *w, struct dpa_remote *r)
+static void keep_remote(struct dpa_wire *w, struct dpa_remote *r)
 {
 	for (uint32_t i = 0; i < w->nud && !r->stays; i++)
 		if (w->ud[i] == r) {
@@ -486,7 +486,7 @@ static struct dpa_peer *get_remote_peer(struct dpa_hw *hw, struct dpa_port *port
 	dpa_spin_lock(&w->lock);
 	r = find_or_make(hw, w, &net, gid.ifindex, stays);
 	if (r && stays)
-		let_stay(w, r);
+		keep_remote(w, r);
 	dpa_spin_unlock(&w->lock);
 	return r ? &r->peer : NULL;
 }

@@ -155,8 +155,8 @@ static bool run_follows(const struct run *r, const struct dpa_roce_pkt *pkt)
 	       prev->len == r->pkt[0].len && pkt->len <= prev->len;
 }
 
-/* Delivers a received packet on its own. */
-static void goes_on(void *arg, const struct dpa_frame *f)
+/* For dpa_inspect() where the caller itself delivers the packet. */
+static void emit_nothing(void *arg, const struct dpa_frame *f)
 {
 	(void)arg;
 	(void)f;
@@ -188,7 +188,7 @@ static bool is_good(struct batch *b, struct dpa_frame *f, struct dpa_roce_pkt *p
 		dpa_inspect(b->hw, DPA_AT_RX, f, dpa_udp_arrive, b->hw);
 		return false;
 	}
-	dpa_inspect(b->hw, DPA_AT_RX, f, goes_on, NULL);
+	dpa_inspect(b->hw, DPA_AT_RX, f, emit_nothing, NULL);
 	return good;
 }
 
@@ -356,7 +356,7 @@ static bool ack_is_last(const uint8_t *p, uint32_t n, uint32_t seg)
 }
 
 /* True if the message continues behind the run, most likely in the next datagram. */
-static bool goes_on_behind(const struct run *r)
+static bool message_continues(const struct run *r)
 {
 	uint16_t p = r->n ? dpa_op_props(r->pkt[r->n - 1].opcode) : DPA_OPP_END;
 
@@ -420,7 +420,7 @@ static bool one_datagram(struct batch *b, int fd, uint8_t *buf, uint32_t *segmen
 			continue; /* a probe of this instance */
 		one_packet(b, &f);
 	}
-	if (!goes_on_behind(&b->run))
+	if (!message_continues(&b->run))
 		deliver_run(b);
 	return true;
 }

@@ -18,7 +18,7 @@ static void *trigger_event(void *arg)
 }
 
 /* True if the kernel has not started although the DPA carries out RPCs. */
-static bool nobody_ran(struct graph *g)
+static bool kernel_waits(struct graph *g)
 {
 	uint64_t ran = 1;
 
@@ -53,7 +53,7 @@ static bool run_wait(struct graph *g)
 					      g->event[DONE], COUNT, THREADS, &rank_kernel,
 					      g->log));
 	TRY(doca_sync_event_update_set(g->event[WAIT], THRESHOLD - 1));
-	if (!nobody_ran(g) || pthread_create(&thread, NULL, trigger_event, g->event[WAIT]))
+	if (!kernel_waits(g) || pthread_create(&thread, NULL, trigger_event, g->event[WAIT]))
 		return false;
 	pthread_join(thread, &ret);
 	TRY((doca_error_t)(uintptr_t)ret);

@@ -175,7 +175,7 @@ static struct cma_id *listener_for(const struct dpa_mad *m, struct dpa_cm_ip *ip
  * An RTU of our own came back: its peer died between the REP and now, and the message about that
  * came before that REP. It is handled like the peer's DREQ.
  */
-static void rtu_came_back(const struct dpa_gsi_addr *from, const struct dpa_mad *rtu)
+static void on_returned_rtu(const struct dpa_gsi_addr *from, const struct dpa_mad *rtu)
 {
 	struct dpa_mad dreq = {.attr = DPA_CM_DREQ, .tid = rtu->tid};
 	struct dpav_cm_input in = {.kind = DPA_CM_MAD, .mad = &dreq};
@@ -202,7 +202,7 @@ bool cma_is_own(const uint8_t gid[16])
  * answered here, too. A REP of another host is ignored, as by the kernel: its sender repeats it and
  * gives up.
  */
-static void answer_for_nobody(const struct dpa_gsi_addr *from, const struct dpa_mad *m)
+static void answer_unknown_id(const struct dpa_gsi_addr *from, const struct dpa_mad *m)
 {
 	if (m->attr == DPA_CM_DREQ)
 		refuse_mad(from, m, 0);
@@ -213,7 +213,7 @@ static void answer_for_nobody(const struct dpa_gsi_addr *from, const struct dpa_
 	else if (m->attr == DPA_CM_REP)
 		refuse_mad(from, m, REJ_INVALID_ID);
 	else if (m->attr == DPA_CM_RTU)
-		rtu_came_back(from, m);
+		on_returned_rtu(from, m);
 }
 
 /* Takes in the data ahead of a DREQ. False: not now; the DREQ waits for its next check. */
@@ -317,7 +317,7 @@ bool cma_receive(const struct dpa_gsi_addr *from, const uint8_t mad[DPA_MAD_BYTE
 		cma_step((struct cma_conn *)e, &(struct dpav_cm_input){.kind = DPA_CM_DISCONNECT});
 		break;
 	case DPA_CM_UNKNOWN:
-		answer_for_nobody(from, &m);
+		answer_unknown_id(from, &m);
 		break;
 	}
 	return true;
