@@ -37,19 +37,19 @@ const struct dpa_knob dpa_knobs[] = {
 	 .type = DPA_KNOB_PLACE,
 	 .offset = FIELD(placement),
 	 .use = "auto, inline, eu or eu:LIST (as in eu:0,2-5, EUs 0 to 255)",
-	 .help = "where the work of a QP is carried out: on the thread that posts or on an EU"},
+	 .help = "execution of a QP's work: by the thread that posts (inline) or by an EU"},
 	{.name = "disable",
 	 .def = "0",
 	 .type = DPA_KNOB_BOOL,
 	 .offset = FIELD(disable),
 	 .use = "0 or 1",
-	 .help = "1: dpa0 is not there"},
+	 .help = "1: there is no dpa0"},
 	{.name = "blueflame",
 	 .def = "1",
 	 .type = DPA_KNOB_BOOL,
 	 .offset = FIELD(blueflame),
 	 .use = "0 or 1",
-	 .help = "0: all work is announced by doorbells, none written into the UAR slot"},
+	 .help = "0: all work is announced by doorbells; no WQE is written into the UAR slot"},
 	{.name = "log",
 	 .def = "warn",
 	 .type = DPA_KNOB_ENUM,
@@ -76,8 +76,9 @@ const struct dpa_knob dpa_knobs[] = {
 	 .type = DPA_KNOB_IF,
 	 .offset = FIELD(interface),
 	 .use = "all, or the name of an interface",
-	 .help = "the one interface whose addresses dpa0 has, and with which its port goes down "
-		 "and up; all: of all interfaces, and the port is always active"},
+	 .help = "the one interface whose addresses dpa0 has; the port of dpa0 is down while "
+		 "this interface is down; all: the addresses of all interfaces, and the port "
+		 "is always active"},
 	{.name = "functions",
 	 .def = "0",
 	 .type = DPA_KNOB_FUNCS,
@@ -139,8 +140,9 @@ const struct dpa_knob dpa_knobs[] = {
 	 .words = "auto|never",
 	 .offset = FIELD(pull),
 	 .use = "auto or never",
-	 .help = "whether large messages are fetched from the sender (process_vm_readv), which "
-		 "may copy parts of them itself (process_vm_writev), if possible"},
+	 .help = "auto: the receiver copies large messages from the sender's memory "
+		 "(process_vm_readv) if possible; the sender may copy parts of them "
+		 "(process_vm_writev)"},
 	{.name = "direct",
 	 .def = "auto",
 	 .type = DPA_KNOB_ENUM,
@@ -148,8 +150,9 @@ const struct dpa_knob dpa_knobs[] = {
 	 .words = "auto|never",
 	 .offset = FIELD(direct),
 	 .use = "auto or never",
-	 .help = "whether RDMA WRITE and READ between processes of one adapter instance may be "
-		 "carried out by the poster (process_vm_writev); never: nor may peers do so here"},
+	 .help = "auto: the initiator executes RDMA WRITE and READ between processes of one "
+		 "adapter instance itself (process_vm_writev) if possible; never: neither this "
+		 "process nor its peers in the memory of this process"},
 	{.name = "ptracer",
 	 .def = "kernel",
 	 .type = DPA_KNOB_ENUM,
@@ -157,9 +160,10 @@ const struct dpa_knob dpa_knobs[] = {
 	 .words = "kernel|any",
 	 .offset = FIELD(ptracer),
 	 .use = "kernel or any",
-	 .help = "processes that may copy this process's memory where kernel.yama.ptrace_scope "
-		 "is 1, as pull and direct need: those that the kernel lets, or any process "
-		 "of the same user, which may trace it then, too (PR_SET_PTRACER)"},
+	 .help = "processes that may copy this process's memory if kernel.yama.ptrace_scope is 1 "
+		 "(pull and direct need it): kernel: those that the kernel allows; any: all "
+		 "processes of the same user, which may then also trace this process "
+		 "(PR_SET_PTRACER)"},
 	{.name = "share_mr",
 	 .def = "never",
 	 .type = DPA_KNOB_ENUM,
@@ -167,10 +171,10 @@ const struct dpa_knob dpa_knobs[] = {
 	 .words = "auto|never|always",
 	 .offset = FIELD(share_mr),
 	 .use = "auto, never or always",
-	 .help = "whether registered memory is exchanged for memory that processes of the "
-		 "adapter instance map: auto, only while the process has no other thread; "
-		 "always, also then, and stores of those threads there during the "
-		 "registration may be lost"},
+	 .help = "whether registered memory is replaced by memory that other processes of the "
+		 "adapter instance map: auto: only while the process has one thread; always: "
+		 "also with more threads, whose stores to the memory during the registration "
+		 "may be lost"},
 	{.name = "shm",
 	 .def = "auto",
 	 .type = DPA_KNOB_ENUM,
@@ -187,7 +191,8 @@ const struct dpa_knob dpa_knobs[] = {
 	 .words = "dcqcn|none",
 	 .offset = FIELD(congestion),
 	 .use = "dcqcn or none",
-	 .help = "how fast QPs send to other hosts: as the network bears, or by a window only"},
+	 .help = "congestion control of QPs to other hosts: dcqcn: their rate follows the "
+		 "network; none: only a window limits them"},
 	{.name = "spin",
 	 .def = "200",
 	 .type = DPA_KNOB_UINT,
@@ -195,9 +200,9 @@ const struct dpa_knob dpa_knobs[] = {
 	 .max = 1000000,
 	 .offset = FIELD(spin),
 	 .use = "a number from 0 to 1000000",
-	 .help = "pauses, or polls that find nothing, before a wait loop yields the processor: "
-		 "a poll waits a tenth of them where others poll on the same processor, else "
-		 "ten times as many"},
+	 .help = "pauses, or polls without result, before a wait loop yields the processor: a "
+		 "tenth of this number if other threads poll on the same processor, else ten "
+		 "times this number"},
 	{.name = "max_run_time",
 	 .def = "12",
 	 .type = DPA_KNOB_UINT,
@@ -205,20 +210,21 @@ const struct dpa_knob dpa_knobs[] = {
 	 .max = 86400,
 	 .offset = FIELD(max_run_time),
 	 .use = "a number of seconds from 0 (no limit) to 86400",
-	 .help = "longest that an activation or launch of DPA device code may run"},
+	 .help = "longest run time of an activation or launch of DPA device code"},
 	{.name = "fault",
 	 .def = "",
 	 .type = DPA_KNOB_FAULT,
 	 .offset = FIELD(fault),
 	 .use = DPA_FAULT_USE,
-	 .help = "faults of the links; without it, those of dpactl fault for the adapter instance"},
+	 .help = "faults of the links; without it, the faults of dpactl fault for the adapter "
+		 "instance"},
 	{.name = "link",
 	 .def = "",
 	 .type = DPA_KNOB_LINK,
 	 .offset = FIELD(link),
 	 .use = DPA_LINK_USE,
-	 .help = "network that packets pass before they arrive: a bottleneck with its queue; "
-		 "without it, that of dpactl link for the adapter instance"},
+	 .help = "modelled network that packets pass before they arrive: a bottleneck with its "
+		 "queue; without it, the network of dpactl link for the adapter instance"},
 	{.name = "capture",
 	 .def = "",
 	 .type = DPA_KNOB_PATH,

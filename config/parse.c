@@ -135,8 +135,8 @@ int dpa_config_file(struct dpa_config *cfg, const char *path, char *err, size_t 
 	f = fopen(path, "re");
 	if (!f)
 		return put_error(err, errlen,
-				 "%s: cannot be read (%s): mend the path or its permissions", path,
-				 strerror(errno));
+				 "%s: cannot be read (%s): correct the path or its permissions",
+				 path, strerror(errno));
 	while (!ret && fgets(text, sizeof(text), f)) {
 		line++;
 		if (!strchr(text, '\n') && !feof(f))

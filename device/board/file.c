@@ -139,8 +139,7 @@ static int create_file(struct dpa_board *b, const struct dpa_board_cfg *cfg,
 	int rc = dpa_board_num_new(&b->board_num, &b->num_fd);
 
 	if (rc)
-		return dpa_board_fail(e, rc,
-				      "%s: no adapter number to be had in this namespace: %s",
+		return dpa_board_fail(e, rc, "%s: no adapter number is free in this namespace: %s",
 				      b->path, strerror(rc));
 	rc = dpa_board_ident_fill(b, cfg, id, e);
 	if (!rc)
@@ -149,7 +148,7 @@ static int create_file(struct dpa_board *b, const struct dpa_board_cfg *cfg,
 		return 0;
 	close(b->num_fd);
 	b->num_fd = -1;
-	return dpa_board_fail(e, rc, "%s: cannot make the adapter state: %s%s", b->path,
+	return dpa_board_fail(e, rc, "%s: cannot create the adapter state: %s%s", b->path,
 			      strerror(rc), open_hint(rc));
 }
 
@@ -241,5 +240,7 @@ int dpa_board_file_open(struct dpa_board *b, const struct dpa_board_cfg *cfg,
 		if (rc != EAGAIN)
 			return dpa_board_fail(e, rc, "%s: %s", b->path, strerror(rc));
 	}
-	return dpa_board_fail(e, EBUSY, "%s: the adapter state comes and goes", b->path);
+	return dpa_board_fail(e, EBUSY,
+			      "%s: other processes create and remove the adapter state: try again",
+			      b->path);
 }

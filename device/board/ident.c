@@ -44,8 +44,8 @@ static int check_stat(const struct dpa_board *b, const struct stat *st,
 				      "%s: not our adapter state: others may open it (mode %o)",
 				      b->path, (unsigned)(st->st_mode & 07777));
 	if (st->st_nlink > 1)
-		return dpa_board_fail(e, EPROTO, "%s: not our adapter state: it has further names",
-				      b->path);
+		return dpa_board_fail(
+			e, EPROTO, "%s: not our adapter state: it has other hard links", b->path);
 	return 0;
 }
 
@@ -107,8 +107,8 @@ int dpa_board_ident_numbers(const struct dpa_board *b, const struct dpa_board_id
 	    id->uar_pages <= DPA_BOARD_UAR_PAGES && id->counters == DPA_BOARD_COUNTERS &&
 	    id->board_num >= 1 && id->board_num <= 254)
 		return 0;
-	return dpa_board_fail(e, EPROTO, "%s: corrupt adapter state: its header makes no sense",
-			      b->path);
+	return dpa_board_fail(
+		e, EPROTO, "%s: corrupt adapter state: its header has impossible values", b->path);
 }
 
 /*
@@ -192,7 +192,7 @@ int dpa_board_ident_fill(const struct dpa_board *b, const struct dpa_board_cfg *
 	};
 	snprintf(id->lib_version, sizeof(id->lib_version), "%s", cfg->lib_version);
 	if (getrandom(id->id, sizeof(id->id), 0) != sizeof(id->id))
-		return dpa_board_fail(e, EIO, "%s: no random numbers to be had", b->path);
+		return dpa_board_fail(e, EIO, "%s: no random numbers from the kernel", b->path);
 	id->check = dpa_board_ident_check(id);
 	return 0;
 }

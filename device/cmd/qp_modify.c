@@ -45,7 +45,7 @@ static int check_path(struct dpa_hw_qp *qp, const struct dpa_qp_attr *a, uint32_
 		dpa_log(qp->hw, DPA_LOG_ERR, "QP 0x%06x: no route to its peer: %s", qp->qpn,
 			strerror(ret));
 	else if ((mask & DPA_QPM_PATH_MTU) && a->path_mtu > mtu) {
-		dpa_log(qp->hw, DPA_LOG_ERR, "QP 0x%06x: path MTU %u, but the way carries %u",
+		dpa_log(qp->hw, DPA_LOG_ERR, "QP 0x%06x: path MTU %u, but the route allows %u",
 			qp->qpn, 128u << a->path_mtu, 128u << mtu);
 		return EINVAL;
 	}
@@ -272,7 +272,7 @@ int dpa_hw_modify_qp(struct dpa_hw_qp *qp, const struct dpa_qp_attr *a, uint32_t
 
 	if (qp->branch) {
 		dpa_log(qp->hw, DPA_LOG_ERR,
-			"QP 0x%06x: an XRC target is modified by the process that created it",
+			"QP 0x%06x: only the process that created an XRC target can modify it",
 			qp->qpn);
 		return EOPNOTSUPP;
 	}

@@ -116,8 +116,8 @@ static void log_foreign_srq(const struct dpa_hw_qp *qp, uint32_t srqn)
 	if (qp->pkt_flags && dpa_board_xrc_srq_owner(qp->hw->board, srqn, &xrcd, &slot, &gen) &&
 	    xrcd == qp->xrcd && slot != qp->hw->board->slot)
 		dpa_log(qp->hw, DPA_LOG_ERR,
-			"QP 0x%06x: SRQ 0x%06x is another process's: initiators of other hosts "
-			"reach only those of the target's",
+			"QP 0x%06x: SRQ 0x%06x belongs to another process: initiators of other "
+			"hosts reach only SRQs of the target's process",
 			qp->qpn, srqn);
 }
 

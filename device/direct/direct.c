@@ -265,8 +265,8 @@ static bool wait_for(struct dpa_hazards_seen *x, uint64_t *end)
 			if (first) /* later ones have not had the whole time */
 				dpa_hazards_give_up(x);
 			dpa_log(x->of[0].p->hw, DPA_LOG_WARN,
-				"process %d is at work in memory that is taken back: waited in "
-				"vain (for %u threads in all)",
+				"process %d still accesses memory that it may no longer access: "
+				"gave up waiting (for %u threads in all)",
 				(int)x->of[0].p->pid, x->n);
 			return false;
 		}

@@ -130,8 +130,8 @@ static void break_watch(struct dpa_hw_qp *qp, const char *why, uint64_t wr_id)
 
 	w->broken = true;
 	dpa_log(qp->hw, DPA_LOG_ERR,
-		"QP 0x%06x: its poster wrote %s at index %u of its SQ: nothing is taken from it "
-		"until it is reset",
+		"QP 0x%06x: the process that posts wrote %s at index %u of the SQ: no WQE is read "
+		"until the QP is reset",
 		qp->qpn, why, w->taken);
 	if (w->taken - qp->req.una_idx > qp->sq_mask) {
 		dpa_qp_to_error(qp);
@@ -186,7 +186,7 @@ void dpa_watch_take(struct dpa_hw_qp *qp)
 	if (word == w->taken)
 		return;
 	if (word >> 32 || used > qp->sq_mask + 1 || n > qp->sq_mask + 1 - used)
-		break_watch(qp, "a producer index that is none", 0);
+		break_watch(qp, "an invalid producer index", 0);
 	else
 		take_wqes(qp, n);
 	count_doorbell(qp);

@@ -404,7 +404,8 @@ static void follow_faults(struct dpa_hw *hw, const char *text)
 	if (!ret)
 		ret = set_faults(hw, &spec);
 	if (ret)
-		dpa_log(hw, DPA_LOG_ERR, "faults asked for on the adapter instance: %s",
+		dpa_log(hw, DPA_LOG_ERR,
+			"cannot apply the faults that are set for the adapter instance: %s",
 			strerror(ret));
 	else
 		dpa_log(hw, DPA_LOG_INFO, "faults: %s", text[0] ? text : "off");
@@ -449,7 +450,8 @@ static void follow_link(struct dpa_hw *hw, const char *text)
 	if (!ret)
 		ret = set_model(hw, &spec);
 	if (ret)
-		dpa_log(hw, DPA_LOG_ERR, "network asked for on the adapter instance: %s",
+		dpa_log(hw, DPA_LOG_ERR,
+			"cannot apply the network that is set for the adapter instance: %s",
 			strerror(ret));
 	else
 		dpa_log(hw, DPA_LOG_INFO, "network: %s", text[0] ? text : "off");

@@ -148,7 +148,7 @@ static bool wait_piece(struct fetch *f, uint32_t k)
 			return is_piece_copied(f, k); /* (e) comes before (f) */
 		if (now > f->end) {
 			dpa_log(f->peer->hw, DPA_LOG_WARN,
-				"process %d is at work in a message that it sends: waited in vain",
+				"process %d still copies a part of its message: gave up waiting",
 				(int)f->peer->pid);
 			dpa_hazards_give_up(&f->seen);
 			f->seen.n = 0; /* nor for the other segments */

@@ -6,12 +6,13 @@
 static const struct dpa_pcc_builtin_param rtt_params[DPA_PCC_P_RTT_NUM] = {
 	[DPA_PCC_P_RTT_TARGET] = {200000, 1000, 1000000000,
 				  "RTT_TARGET, ns: below it the rate rises"},
-	[DPA_PCC_P_RTT_MAX] = {2000000, 1000, 1000000000,
-			       "RTT_MAX, ns: from it on cuts while round trips get shorter, too"},
+	[DPA_PCC_P_RTT_MAX] =
+		{2000000, 1000, 1000000000,
+		 "RTT_MAX, ns: from it on the rate is cut even if round trips get shorter"},
 	[DPA_PCC_P_RTT_BETA] = {52429, 1, 65536,
-				"BETA, of 65536: a cut takes so much of 1 - RTT_TARGET / rtt"},
+				"BETA, of 65536: factor of 1 - RTT_TARGET / rtt in a cut"},
 	[DPA_PCC_P_RTT_AI] = {40, 1, 100000,
-			      "AI, Mbit/s that a quarter of RTT_TARGET below it adds"},
+			      "AI, Mbit/s: added for each quarter of RTT_TARGET below it"},
 	[DPA_PCC_P_RTT_MIN_RATE] = {10, 1, 100000, "MIN_RATE, Mbit/s"},
 };
 

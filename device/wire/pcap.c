@@ -142,7 +142,7 @@ static int read_idb(struct dpa_pcap *f, const uint8_t *b, uint32_t len)
 	if (read_options(f, b, len, 16, i))
 		return -1;
 	if ((i->res & 0x7f) > ((i->res & 0x80) ? 63 : 19))
-		return bad_pcap(f, f->at, "a resolution of time that does not fit 64 bits");
+		return bad_pcap(f, f->at, "a time resolution that does not fit 64 bits");
 	f->nifs++;
 	return 0;
 }
@@ -234,7 +234,7 @@ static int next_block(struct dpa_pcap *f, struct dpa_pcap_rec *r)
 		return -1;
 	len = file32(f, b + 4);
 	if (len < BLOCK_MIN || len % 4)
-		return bad_pcap(f, f->at + 4, "an impossible length of a block");
+		return bad_pcap(f, f->at + 4, "a block with an impossible length");
 	if (len > left)
 		return bad_pcap(f, f->at + 4, "a block is cut off");
 	if (file32(f, b + len - 4) != len)

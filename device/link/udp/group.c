@@ -118,7 +118,7 @@ static int join_if(struct dpa_hw *hw, const uint8_t gid[16], const struct dpa_gr
 	int err = group_suits(hw->udp, f, gid) ? join_on(hw->udp, gid, f->index) : 0;
 
 	if (err == ENOMEM)
-		dpa_log(hw, DPA_LOG_ERR, "the kernel joins no more multicast groups here");
+		dpa_log(hw, DPA_LOG_ERR, "the kernel's limit of multicast groups is reached");
 	else if (err && err != ENODEV) /* the interface was removed */
 		dpa_log(hw, DPA_LOG_WARN, "a multicast group is not joined on interface %u: %s",
 			f->index, strerror(err));

@@ -180,7 +180,7 @@ enum dpa_udp_holder dpa_udp_who(uint16_t port, uint32_t num, uint64_t except, ui
 	if (f.who <= DPA_HOLDER_US || find_process(f.sock.inode, text, len))
 		return f.who;
 	if (f.who == DPA_HOLDER_OTHER && f.sock.uid == 0 && see_all)
-		snprintf(text, len, "a socket that no process has: the kernel's (rdma_rxe?)");
+		snprintf(text, len, "a socket of the kernel (rdma_rxe?)");
 	else
 		snprintf(text, len, "a process of uid %u%s", f.sock.uid,
 			 f.sock.uid == 0 ? " or the kernel (rdma_rxe?)" : "");

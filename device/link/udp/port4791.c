@@ -223,7 +223,7 @@ static int bind_alone(struct dpa_hw *hw, int fd, uint64_t inode, enum dpa_udp_ho
 	*who = find_stable_holder(hw, inode, holder, len);
 	if (*who < DPA_HOLDER_BOARD) {
 		*who = DPA_HOLDER_OTHER;
-		snprintf(holder, len, "a socket that cannot be seen from here");
+		snprintf(holder, len, "a socket that /proc does not show");
 	}
 	return EADDRINUSE;
 }

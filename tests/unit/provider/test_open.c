@@ -144,7 +144,7 @@ Test(open, unreadable_settings_are_einval_and_one_line_in_the_log)
 	if (geteuid() == 0)
 		cr_assert_eq(fchown(fd, 65534, 65534), 0);
 	cr_assert_eq(fchmod(cfd, 0), 0);
-	refuses_config("/nonexistent/dpa.conf", log, "mend the path");
+	refuses_config("/nonexistent/dpa.conf", log, "correct the path");
 	refuses_config("/", log, "is it a text file?");
 	refuses_config(conf, log, "its permissions");
 	close(fd);

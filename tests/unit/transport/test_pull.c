@@ -177,7 +177,7 @@ Test(transport_pull, who_took_a_piece_hangs)
 	th_now_step = 10000000;
 	comes(th, DPA_OP_SEND, LEN, LEN - piece);
 	cr_expect_geq(th_now - t0, DPA_HAZARD_WAIT_NS);
-	cr_expect(strstr(th_logged, "waited in vain"), "%s", th_logged);
+	cr_expect(strstr(th_logged, "gave up waiting"), "%s", th_logged);
 	dpa_hazard_leave(left_behind);
 	th_free(th);
 }

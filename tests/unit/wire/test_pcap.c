@@ -426,12 +426,12 @@ Test(wire_pcap, damaged_pcapng)
 	poked(8, 5, "a section header without its byte order", 8);
 	poked(12, 2, "unknown version of the pcapng format", 12);
 	poked(4, 24, "a section header is too short", 4);
-	poked(32, 8, "an impossible length of a block", 32);
-	poked(32, 33, "an impossible length of a block", 32);
+	poked(32, 8, "a block with an impossible length", 32);
+	poked(32, 33, "a block with an impossible length", 32);
 	poked(32, 0xfffffffc, "a block is cut off", 32);
 	poked(56, 36, "a block's two lengths differ", 56);
 	poked(44, 9 | 200 << 16, "an option is longer than its block", 44);
-	poked(48, 77, "a resolution of time that does not fit 64 bits", 28);
+	poked(48, 77, "a time resolution that does not fit 64 bits", 28);
 	poked(68, 1, "a packet of an interface that is not described", 68);
 	poked(80, 21, "a packet is longer than its block", 80);
 	poked(80, ~0u, "a packet is longer than its block", 80);
