@@ -4,9 +4,8 @@
  *
  * The layers of our tree are below the host's folders: layer 0 is dpa0's, layer N is that of
  * dpa0_sfN. An entry of the host hides one of a layer; a layer hides the layers behind it. Symlinks
- * of the host and of the layers are followed here, component by component, so that ".." and a link
- * of ours into a folder of the host (device/net/eth0) lead to the same place as in a kernel's
- * sysfs.
+ * of the host and of the layers are followed here, component by component. So ".." and a link of
+ * ours into a folder of the host (device/net/eth0) lead to the same place as in a kernel's sysfs.
  *
  * Two roots of sysfs have these layers: /sys, and $SYSFS_PATH, which libibverbs reads instead if it
  * is set. /dev has one layer, for the folder of the device nodes; /proc/sys/net has one for the

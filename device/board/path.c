@@ -37,8 +37,9 @@ uint64_t dpa_board_netns(void)
 }
 
 /*
- * The user id outside of the user namespace: a process that entered one (unshare -r, a wrapper's
- * private mounts) uses the same board as before, and does not count as root.
+ * Returns the user id outside of the user namespace. So a process that entered such a namespace
+ * (unshare -r, a wrapper's private mounts) uses the same board as before and does not count as
+ * root.
  */
 uint32_t dpa_board_uid(void)
 {

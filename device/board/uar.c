@@ -3,9 +3,10 @@
  * uar.c - UAR pages: the global list.
  *
  * When the board is created all pages are put, in order, at the tail of one list. Their number does
- * not depend on processes, contexts or threads. The creator of a QP takes the page at the head,
- * puts it back at the tail and takes a free slot of it; if it has none, it goes on with the next
- * page. So QPs spread over the pages before a page is used twice, and no two QPs share a slot.
+ * not depend on processes, contexts or threads. The creator of a QP takes the page at the head and
+ * puts it back at the tail. It takes a free slot of this page, or goes on with the next page if
+ * there is none. So QPs spread over the pages before a page is used twice, and no two QPs share a
+ * slot.
  *
  * The forward chain is the truth. At every instruction it leads from the head back to the head
  * through all pages, or through all but the page that is being moved. The process that finds the

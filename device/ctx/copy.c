@@ -21,9 +21,9 @@
 #define SHORT 4096u
 
 /*
- * The system calls themselves. The effect of a peer's one-sided operation on this process's memory
- * is outside of the C memory model, like DMA of any adapter; a sanitizer's wrapper of the library
- * call would report it.
+ * The system calls without the library. The effect of a peer's one-sided operation on this
+ * process's memory is outside of the C memory model, like DMA of any adapter. A sanitizer's wrapper
+ * of the library call would report it.
  */
 static ssize_t vm_read(pid_t pid, const struct iovec *l, int nl, const struct iovec *r, int nr)
 {

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * qmem.c - queue memory: pages of sealed memfds, so that another process of the board or a GPU can
- * map them, and so that the kernel never takes them away while the device uses them. Not inherited
- * by fork.
+ * qmem.c - queue memory: pages of sealed memfds. Another process of the board or a GPU can map
+ * them, and the kernel never takes them away while the device uses them. Not inherited by fork.
  *
  * The memory comes from a few arenas: sparse memfds, each mapped completely, each twice as large as
  * the one before. So a queue needs no descriptor and no mapping of its own (a process usually has

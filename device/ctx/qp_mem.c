@@ -13,8 +13,8 @@
 #define SLAB_BYTES ((size_t)2 << 20)
 
 /*
- * Allocates memory for a new one. A process with thousands of QPs touches each of them through a
- * page of its own unless pages are large; a process with a few has no use for 2 MiB.
+ * Allocates memory for a new one. A process with thousands of QPs uses large pages, because with
+ * small ones each QP has its own page. A process with a few QPs has no use for 2 MiB.
  */
 static struct dpa_hw_qp *qp_alloc(struct dpa_hw *hw, uint32_t n)
 {

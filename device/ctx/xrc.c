@@ -5,9 +5,9 @@
  *
  * Domains of files and the numbers of SRQs are on the board (board/xrc.c). A target is in the
  * process that created it; transport/xrc_branch.c lets it take receives of other processes' SRQs.
- * The table of SRQs is read under the lock of any QP and written under hw->ctl: an SRQ is removed
- * from it first; then every QP's lock is taken once, and QPs that were bound to the SRQ are
- * released.
+ * The table of SRQs is read under the lock of any QP and written under hw->ctl. The destruction of
+ * an SRQ first removes it from the table. Then it takes every QP's lock once, and releases the QPs
+ * that were bound to the SRQ.
  */
 #include <errno.h>
 #include <stdlib.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * direct.c - both ends of the direct path: the access capability that a QP gives to its peer, the
- * hazard pointers of this process's threads, and the wait before memory is withdrawn. direct.h has
- * the protocol.
+ * direct.c - both ends of the direct path, after the protocol in direct.h. It has the access
+ * capability that a QP gives to its peer, the hazard pointers of this process's threads, and the
+ * wait before memory is withdrawn.
  *
  * A process gives a capability only to a peer that is UP, because it can read the hazard pointers
  * of such a peer. The wait may run under any lock: a thread that holds a hazard pointer takes no

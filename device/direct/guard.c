@@ -122,10 +122,10 @@ static __attribute__((noinline)) long guarded_call(struct area *area, const stru
 }
 
 /*
- * Copies the bytes before the peer's first whole word, then words, then the rest: in that order,
- * each aligned part of 8, 4 or 2 bytes by one access, the last one after all others (string
- * instructions store in any order, but one is complete before the next). So a poller of the end of
- * the message finds all of it. -EAGAIN: the copy may have begun.
+ * Copies the bytes before the peer's first whole word, then words, then the rest, in that order.
+ * One access copies each aligned part of 8, 4 or 2 bytes. The last access comes after all others:
+ * string instructions store in any order, but one is complete before the next. So a poller of the
+ * end of the message finds all of it. -EAGAIN: the copy may have begun.
  */
 static __attribute__((noinline)) long guarded_move(struct area *area, const struct dpa_guard *g,
 						   void *dst, const void *src, size_t head,

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * pages.c - moves pages into a memfd and back. Nothing here allocates memory or keeps state:
- * between the copy of a page and its exchange nothing may be stored except on this thread's stack,
- * because the page may be part of the heap. Pages that were never touched stay untouched: only
- * present pages are copied; the rest are holes of the memfd, which read as zeros.
+ * pages.c - moves pages into a memfd and back. Nothing here allocates memory or keeps state,
+ * because the pages may be part of the heap. Between the copy of a page and its exchange this
+ * thread may store only on its stack. Pages that were never touched stay untouched: only present
+ * pages are copied; the rest are holes of the memfd, which read as zeros.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -140,9 +140,9 @@ static enum dpa_share_why judge_vma(const struct dpa_pages *p, const struct dpa_
 /*
  * True if a part of [start, top), which reaches to the end of its last mapping, is the stack of
  * this thread. The C library keeps a thread's own data at the upper end of its stack, whichever
- * code allocated the stack, and the kernel has the address of its list of robust mutexes, which is
- * in that data. So a stack begins with its mapping and ends just behind that list. No other
- * property of a running thread is available.
+ * code allocated the stack. This data contains the list of robust mutexes, whose address the kernel
+ * has. So a stack begins with its mapping and ends just behind that list. No other property of a
+ * running thread is available.
  */
 static bool is_stack_of(uint32_t tid, uint64_t start, uint64_t top)
 {

@@ -4,8 +4,8 @@
  * share.h.
  *
  * While pages are exchanged only this thread may store there. Under `auto` the application has no
- * other thread then, its signals are blocked, the device's own threads quiesce (util/rest.h), and
- * no packet or work request names the memory, because no region contains it. Stores that the kernel
+ * other thread then, and its signals are blocked. The device's own threads quiesce (util/rest.h).
+ * No packet or work request names the memory, because no region contains it. Stores that the kernel
  * may still make there (VmPin, asynchronous I/O) are checked, too. Pins of a driver need not show
  * in VmPin (CUDA's do not): while the process has such a driver's file open no pages are exchanged
  * in either direction.

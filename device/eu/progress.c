@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * progress.c - the work that any thread does for the device when it can: checks the watched rings,
- * then the rings that have set a summary bit, then the QPs on the schedule list.
+ * progress.c - the work that any thread does for the device when it can. It checks the watched
+ * rings, then the rings that have set a summary bit, then the QPs on the schedule list.
  */
 #include "ctx/schedule.h"
 #include "ctx/moderate.h"
@@ -161,10 +161,10 @@ bool dpa_left_lying(struct dpa_hw *hw)
 }
 
 /*
- * True if this ring is left to the thread that keeps draining it: its packets belong to that
- * thread's QPs most likely, and moving their cache lines to and fro costs more than waiting. Even a
- * check of the ring does; so a polling thread checks again only after some polls. A ring that was
- * not drained since the last check is free to take.
+ * True if this ring is left to the thread that keeps draining it. Its packets belong to that
+ * thread's QPs most likely. To move their cache lines to and fro costs more than waiting. Even a
+ * check of the ring moves a line; so a polling thread checks again only after some polls. A ring
+ * that was not drained since the last check is free to take.
  */
 static bool leave_to_owner(const struct dpa_rx *rx, int i, uint32_t polls)
 {

@@ -107,10 +107,11 @@ static int sleep_as_waiter(struct wait *w, struct pollfd p[3], const struct time
 }
 
 /*
- * The role moves from a thread that waits beside (role_beside: written by the holder) to a thread
- * that waits for data (role_asked: set by that thread, taken back by the holder). Each writes its
- * own word before it reads the other's (seq_cst), so that the holder cannot sleep without having
- * seen the request. True: a thread beside has the role and was woken: try again in a moment.
+ * The role moves from a thread that waits beside to a thread that waits for data. The holder writes
+ * role_beside; the thread that waits for data sets role_asked, and the holder clears it. Each
+ * writes its own word before it reads the other's (seq_cst), so that the holder cannot sleep
+ * without having seen the request. True: a thread beside has the role and was woken: try again in a
+ * moment.
  */
 static bool ask_for_role(struct dpa_hw *hw)
 {

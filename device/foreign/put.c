@@ -6,9 +6,10 @@
  *   put[tail, head): queued, the oldest first; dpa-foreign copies some of them at a time. Each has
  *   its bytes in the window `in`. cqe[]: reported after put number `at`.
  *
- * Two puts may be copied in any order, with two exceptions: a put of 8 bytes or less may be a flag
- * that a program polls, and a put that overlaps another must win. Such a put goes behind all
- * earlier ones. A put that the next one overwrites completely is not copied.
+ * Two puts may be copied in any order, with two exceptions. A put of 8 bytes or less may be a flag
+ * that a program polls. A later put that overlaps an earlier one must win. In both cases the later
+ * put is copied after all earlier ones. A put that the next one overwrites completely is not
+ * copied.
  */
 #include <stdlib.h>
 #include <string.h>

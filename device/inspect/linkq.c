@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * linkq.c - the arithmetic of a bottleneck. Marking is RED on the current queue (no average), as in
- * switches for DCQCN (Zhu et al., SIGCOMM 2015, section 3.1): none up to ecn_min, a share that
- * grows to ecn_ppm at ecn_max, all above. A packet that is not ECT is dropped with the same share
- * (RFC 3168, section 5); not with PFC, which loses nothing.
+ * switches for DCQCN (Zhu et al., SIGCOMM 2015, section 3.1). Up to ecn_min no packet is marked;
+ * then the share grows to ecn_ppm at ecn_max; above ecn_max all are marked. A packet that is not
+ * ECT is dropped with the same share (RFC 3168, section 5); not with PFC, which loses nothing.
  */
 #include <string.h>
 #include "inspect/draw.h"

@@ -2,7 +2,7 @@
 /*
  * sock.c - connects two processes of a board.
  *
- * One process connects to the other's abstract socket "\0dpa/<board>/<slot>.<generation>" and both
+ * One process connects to the other's abstract socket "\0dpa/<board>/<slot>.<generation>". Both
  * send a hello with six descriptors: rings, exported tables (read-only), wake-up page, the wake-up
  * eventfds of its progress thread and of its waiting application, and the memory that replaces
  * registered memory (direct/share.h). No process waits for another: WQEs that cannot be sent yet

@@ -7,9 +7,9 @@
  *   key != 0, parent    bound: `parent` is the region's entry plus 1, counted there in nmw
  *
  * Binding and unbinding run under the QP's lock and hw->mw_lock, allocation under hw->ctl. Before
- * an unbind is reported it waits for peers that use the window directly (direct/direct.h), and for
- * threads of this process that carry out packets of other QPs: a window of type 1 does not belong
- * to its QP.
+ * an unbind is reported it waits for peers that use the window directly (direct/direct.h). It also
+ * waits for threads of this process that carry out packets of other QPs, because a window of type 1
+ * does not belong to its QP.
  */
 #include <errno.h>
 #include "ctx/mr.h"

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * source.c - reads the payload of packets from memory that cannot be addressed (foreign/foreign.h),
- * ahead of the packets: for the WQE at send_idx, for the posted ones behind it, and for pending
- * responses. So one call of dpa-foreign reads many small payloads.
+ * ahead of the packets. It reads for the WQE at send_idx, for the posted ones behind it, and for
+ * pending responses. So one call of dpa-foreign reads many small payloads.
  */
 #include <string.h>
 #include "foreign/foreign.h"

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * dcqcn.c - the default algorithm: a rate that follows CNPs (Zhu et al., "Congestion Control for
- * Large-Scale RDMA Deployments", SIGCOMM 2015), and a window that follows losses, for networks
- * without marking.
+ * Large-Scale RDMA Deployments", SIGCOMM 2015). A window follows losses, for networks without
+ * marking.
+ *
  * Rate: not paced until the first CNP. A CNP cuts the rate by alpha / Gd and makes the old rate the
  * target. Then a timer and a byte counter step. For `threshold` steps the rate moves half the way
- * to the target (fast recovery); after that the target rises, too (additive increase), and faster
- * once both have stepped that often (hyper increase). alpha is the moving average of the share of
- * periods with a CNP. Each event catches up with the time, so that late timers change nothing.
+ * to the target (fast recovery). After that the target rises, too (additive increase). It rises
+ * faster once both the timer and the counter have made `threshold` steps (hyper increase). alpha is
+ * the moving average of the share of periods with a CNP. Each event catches up with the time, so
+ * that late timers change nothing.
  */
 #include "dcqcn.h"
 #include "num.h"
@@ -229,8 +231,8 @@ static void dcqcn_on_ack(struct dcqcn *d, const struct dpa_pcc_dcqcn_param *p,
 
 /*
  * Returns the share of the window that a loss leaves, in units of ONE. A wide window is cut less
- * (as in RFC 3649, section 5): of many packets some are lost even if few others exist, and the
- * growth in a round trip is a small part of it.
+ * (as in RFC 3649, section 5): some of its many packets are lost even if there is little other
+ * traffic. Its growth in a round trip is a small part of it.
  */
 static uint32_t cut_to(uint32_t wnd, const struct dpa_pcc_dcqcn_param *p)
 {

@@ -52,8 +52,9 @@ static struct nl_sock *open_events(void)
 }
 
 /*
- * Returns the MTU that every path of the port supports: the smallest of the interfaces that lead to
- * other hosts, preferring those with a carrier; that of shared memory if there is none.
+ * Returns the MTU that every path of the port supports: the smallest one of the interfaces that
+ * lead to other hosts. Interfaces with a carrier have precedence. If there is no such interface:
+ * the MTU of shared memory.
  */
 static uint32_t common_mtu(const struct dpa_port_addr *addrs, int n)
 {

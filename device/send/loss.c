@@ -184,10 +184,12 @@ static void rack_transmit(struct dpa_req *r, uint64_t now)
 }
 
 /*
- * Number of packets in flight. Two kinds of packets are not counted: a packet that was sent before
- * the answer to a retransmission came, because the peer keeps it although a packet before it is
- * missing (a full window is sent directly behind the one before, and arrived with it); and a packet
- * behind a hole that counts as delivered by its time. So neither blocks new packets.
+ * Returns the number of packets in flight. Two kinds of packets are not counted, so that they do
+ * not block new packets:
+ * - a packet that was sent before the answer to a retransmission came: the peer keeps it although
+ *   an earlier packet is missing (a full window is sent directly behind the one before, and arrived
+ *   with it);
+ * - a packet behind a hole that counts as delivered by its time.
  */
 static uint32_t in_flight(const struct dpa_hw_qp *qp, uint32_t resume)
 {
@@ -272,7 +274,7 @@ bool dpa_loss_may_send(struct dpa_hw_qp *qp, uint32_t length)
 }
 
 /*
- * Asks for an ACK behind each quarter of the window, or each half of a wide one: an ACK costs the
+ * Asks for an ACK behind each quarter of the window, or each half of a wide one. An ACK costs the
  * peer a system call, in which it could receive some 30 packets. (If that ACK is lost the probe
  * asks again; where packets are lost windows are not wide.)
  */

@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * probe.c - measures the round trip when congestion control requests it: by a packet that passes
- * the same queues as the flow's own packets, and that the peer's notification point answers at
- * once.
+ * probe.c - measures the round trip when congestion control requests it. A probe packet passes the
+ * same queues as the flow's own packets. The peer's notification point answers it at once.
  *
  *   requester                          the other side
  *   wants --PROBE (va: t0)-->          t1: it arrives

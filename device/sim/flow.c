@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * flow.c - a model of an RC requester and its responder, after device/send/loss.c and
- * device/order/kept.c: what leaves, and when.
- * Window, requests for ACKs, the answer to a NAK (the missing packet alone; the peer keeps the
- * others), packets that count as delivered behind a missing one, the tail loss probe and the local
- * ACK timer are those of loss.c, with timeout 14 (67 ms). Not modelled: RNR, READ and atomics, a
- * peer that keeps nothing. Pacing is for each packet, while the device paces bursts of a large
- * message.
+ * device/order/kept.c: the packets that leave, and their times.
+ *
+ * As in loss.c, with timeout 14 (67 ms): the window, requests for ACKs, the tail loss probe and the
+ * local ACK timer, and the rule by which packets behind a missing one count as delivered. After a
+ * NAK the missing packet alone is sent; the peer keeps the others. Not modelled: RNR, READ and
+ * atomics, a peer that keeps nothing. Pacing is for each packet, while the device paces bursts of a
+ * large message.
  */
 #include <string.h>
 #include "pcc/num.h"

@@ -4,7 +4,7 @@
  *
  * No timer runs there, because a peer that is slow, stopped or not scheduled answers later. But a
  * responder answers some requests with a useless response (an ACK for a PSN that was never sent, a
- * NAK for one that is complete), and ignores others; a requester ignores responses of the wrong
+ * NAK for one that is complete), and ignores others. A requester ignores responses of the wrong
  * size. So the requester asks:
  *
  *   requester                                   responder

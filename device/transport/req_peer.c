@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * req_peer.c - the peer of a requester: how it is found, and how requests without an answer end: if
- * the peer died, if it is silent, if the QP is in error.
+ * req_peer.c - finds the peer of a requester, and ends requests without an answer: if the peer
+ * died, if it is silent, if the QP is in error.
  */
 #include <errno.h>
 #include "ctx/schedule.h"
@@ -118,11 +118,11 @@ void dpa_requester_peer_dead(struct dpa_hw_qp *qp)
 }
 
 /*
- * On a link that loses nothing an answer is missing for ever if the peer's QP was destroyed while
- * it was pending, or if there was no room to report that there is no such QP. So when the peer has
- * taken everything that was sent, this end has taken everything of the peer, and nothing moved
- * between two checks: sends again from the oldest. A stopped peer takes nothing, so this does not
- * apply to it. True: requests are on the way, check again.
+ * On a link that loses nothing an answer is missing for ever in two cases: the peer's QP was
+ * destroyed while it was pending, or there was no room to report that there is no such QP. So sends
+ * again from the oldest request if nothing moved between two checks, and if both ends have taken
+ * everything that the other one sent. A stopped peer takes nothing, so this does not apply to it.
+ * True: requests are on the way, check again.
  */
 bool dpa_requester_watchdog(struct dpa_hw_qp *qp)
 {

@@ -270,8 +270,8 @@ static int send_to(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_ctrl
 
 /*
  * Sends a copy to each QP of the group on this board, including those of this process and the
- * sender's own; then one to `out`, the group on the wire (NULL: it is not sent there). 0: done; 1:
- * not now. A failure is in *syn.
+ * sender itself. Then sends one to `out`, the group on the wire (NULL: none). 0: done; 1: not now.
+ * A failure is in *syn.
  */
 static int mcast_send(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_ctrl *c,
 		      struct dpa_peer *out, struct dpa_wqe_av *av, uint32_t *syn)

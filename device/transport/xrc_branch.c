@@ -10,9 +10,9 @@
  *
  * The order of an RC connection is that of its initiator, which switches to another process only
  * when everything it sent before is complete. The first message of an ownership epoch (a turn)
- * carries the number of the epoch: the responder there begins at its PSN. There is an exception in
- * the target's own process (DPA_TURN_KEEPS): in the initiator's first epoch, whose PSNs must be
- * those that the target was set up with, and if the epoch begins again after a part of it was
+ * carries the number of the epoch: the responder there begins at its PSN. There are two exceptions
+ * in the target's own process (DPA_TURN_KEEPS). In the initiator's first epoch the PSNs must be
+ * those that the target was set up with. An epoch may also begin again after a part of it was
  * acknowledged. A ring neither loses nor reorders, and a message that is sent again in the same
  * epoch reaches the same responder.
  *

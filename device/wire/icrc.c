@@ -146,7 +146,7 @@ bool dpa_icrc_solve(const struct dpa_roce_net *net, const uint8_t *p, size_t n, 
 	if (!dpa_roce_is_v4(net))
 		return w == 0;
 	/*
-	 * The difference caused by identification and flags, bytes 4 to 7 of the IP header, moved
+	 * Identification and flags, bytes 4 to 7 of the IP header, cause the difference. Moves it
 	 * back from the end to the state before the rest of IP and UDP headers and packet.
 	 */
 	w = take_back(w, (uint32_t)n - DPA_ROCE_ICRC + V4_HDR - 4 + 8);

@@ -337,8 +337,8 @@ static int make_room(struct dpa_udp *u, uint32_t uid)
 }
 
 /*
- * These connections have an epoll set of their own, and port 4791 is in no set: while an
- * application polls it receives for itself, and the progress thread is not woken for each packet.
+ * These connections have an epoll set of their own. Port 4791 is in no set: while an application
+ * polls it receives for itself, so the progress thread need not wake for each packet.
  */
 static bool conn_add(struct dpa_udp *u, int fd, uint32_t uid)
 {

@@ -186,9 +186,9 @@ static void log_once(struct dpa_hw *hw, int err, const char *holder)
 
 /*
  * Finds the holder of the port. A socket that no instance publishes may be one that is being
- * closed: a process that ends loses its sockets one by one, and between the read of the kernel's
- * list and the request for the name all of them may be gone. So this result counts only if it
- * stays the same.
+ * closed. A process that ends loses its sockets one by one; between the read of the kernel's list
+ * and the request for the name all of them may be gone. So this result counts only if it stays the
+ * same.
  */
 static enum dpa_udp_holder find_stable_holder(struct dpa_hw *hw, uint64_t inode, char *holder,
 					      size_t len)

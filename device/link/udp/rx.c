@@ -477,8 +477,8 @@ int dpa_udp_rx(struct dpa_hw *hw)
 	b.ended = false;
 	b.arrived = false;
 	/*
-	 * Saves a second, empty call if one message is there: a single packet, perhaps with an ACK
-	 * behind it, or one that came in one datagram after a call that found nothing.
+	 * Saves a second, empty call if there is only one message. That is a single packet, perhaps
+	 * with an ACK behind it, or a message in one datagram after a call that found nothing.
 	 */
 	for (b.at = 0; b.at < DATAGRAMS; b.at++) {
 		uint8_t *buf = w->rx_buf + b.at % DPA_WIRE_BUFS * DPA_WIRE_BUF;

@@ -3,13 +3,13 @@
  * steer.c - steers packets to the process that owns their QP.
  *
  * A classic BPF program on the sockets that share port 4791, which any user may attach, maps the
- * block of the destination QPN to the index of a socket. The kernel does not tell a socket its
- * index, so the process finds it by a probe: the program sends the payload "probe N" to socket N;
+ * block of the destination QPN to the index of a socket. The kernel does not report a socket's
+ * index, so the process finds it by a probe. The program sends the payload "probe N" to socket N;
  * the process that receives it has index N. A packet without a map entry goes to the process that
  * made the program. All of this may be out of date for a while: forward.c passes packets on.
  *
  * A process that joins makes the program and probes. A process that ends (or the one that finds it
- * dead) begins a new round. The process that brings the first QP of a QPN block to RTR makes the
+ * dead) begins a new round. The process that moves the first QP of a QPN block to RTR makes the
  * program, too. Progress threads rebuild it within a tick after other changes.
  */
 #include <errno.h>

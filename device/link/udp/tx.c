@@ -4,7 +4,7 @@
  *
  * Consecutive packets of one size go to the kernel as one datagram that it cuts (UDP_SEGMENT),
  * several of those in one call (sendmmsg). Each datagram is built in one contiguous buffer,
- * although the payload is in the application's memory: the payload is read for the ICRC anyway, and
+ * although the payload is in the application's memory. The payload is read for the ICRC anyway, and
  * the kernel copies one long buffer in half the time that it needs for one buffer for each packet.
  * So the ICRC covers the bytes that leave, even if another thread changes that memory meanwhile.
  */

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * main.c - dpa_memcpy [-n BYTES]: a DPA thread copies the host's memory into the DPA's heap (by
- * mmap and address), inverts it and copies it back to another place of the host (by bufs),
- * asynchronously.
+ * mmap and address) and inverts it. Then it copies it back to another place of the host (by bufs).
+ * The copies are asynchronous.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -3,8 +3,8 @@
  * descriptor.c - descriptors of event channels, and what they show to poll().
  *
  * The descriptor is an epoll set: it reports POLLIN only, and each event is an edge. It holds two
- * descriptors that it shares with 31 other channels: `hold`, the timer of idle channels (engine.c),
- * and `ready`, which is always readable and is watched while an event is queued. With the kernel's
+ * descriptors that it shares with 31 other channels. `hold` is the timer of idle channels
+ * (engine.c). `ready` is always readable and is watched while an event is queued. With the kernel's
  * rdma_cm beside ours it also holds the kernel's descriptor (kernel.h). More channels than that do
  * not share them: Linux limits the paths from one file through epoll sets (50 through four sets,
  * 500 through two), and EPOLL_CTL_ADD of a channel in the program's set would fail with EINVAL.

@@ -2,7 +2,7 @@
 /*
  * early.c - MADs that wait.
  *
- * A request without a listener is held for 250 ms, and checked again when a listener is added:
+ * A request without a listener is held for 250 ms, and checked again when a listener is added. Some
  * programs connect a second time as soon as the first connection is established, while their peer
  * is still about to listen (perftest's -R -c UD). With several runnable threads on a core the peer
  * needs tens of milliseconds for this. A request for which the listener's backlog has no room waits

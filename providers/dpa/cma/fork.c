@@ -2,9 +2,9 @@
 /*
  * fork.c - fork(). A forked child has neither the engine's thread nor the device. Connections
  * belong to the parent. Ids and listeners continue in the child after the parent has ended
- * (daemon(3)): cma_inherit(). A child that waits at its channel is notified by the channel's timer:
- * once a process has forked, it lets the timers of idle channels expire after a while, and its
- * engine extends them again and again.
+ * (daemon(3)): cma_inherit(). The channel's timer notifies a child that waits at its channel. After
+ * a fork a process lets the timers of idle channels expire after a while; its engine extends them
+ * again and again until the process ends.
  */
 #include <errno.h>
 #include <fcntl.h>

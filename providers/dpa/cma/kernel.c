@@ -95,8 +95,8 @@ struct cma_kernel_ops cma_kernel_ops = {open_node, sys_write, sys_close};
 /* --------------------------------------------------------------------- fork */
 
 /*
- * All open ones. The lock is held from the open until it is in the list, and from its removal until
- * it is closed: a copy in a child would keep the parent's ids in the kernel.
+ * All open ones. The lock is held from the open of a descriptor until it is in the list, and from
+ * its removal until it is closed. A copy in a child would keep the parent's ids in the kernel.
  */
 static struct cma_kernel *kernels;
 static pthread_mutex_t kernels_lock = PTHREAD_MUTEX_INITIALIZER;

@@ -7,7 +7,7 @@
  * (dpa_hw_gsi_probe()) to each host that a connection waits for.
  *
  * One ICMP message is not enough. If two adapter instances of a host share the port, the second one
- * takes it over up to 2 s after the end of the first, and its connections go on meanwhile. A host
+ * takes it over up to 2 s after the end of the first. Its connections continue meanwhile. A host
  * counts as gone if it refused probes for RUN_MS. A probe without an answer has no meaning, because
  * kernels limit the rate of ICMP messages. A MAD from the host restarts the count.
  *

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * bf.c - BlueFlame writes. Blocks are written from the last to the first, so that the word that the
- * EU reads, the first one of block 0, is in general the last to change; the WQE's check detects the
- * other cases. AVX-512 stores 64 bytes at once and leaves the line in the cache, where the EU finds
- * it. If only movdir64b is available a block is atomic but bypasses the cache. Otherwise eight
- * plain stores.
+ * bf.c - BlueFlame writes. Blocks are written from the last to the first. So the first word of
+ * block 0, which the EU reads, is in general the last to change; the WQE's check detects the other
+ * cases. AVX-512 stores 64 bytes at once and leaves the line in the cache, where the EU finds it.
+ * If only movdir64b is available a block is atomic but bypasses the cache. Otherwise eight plain
+ * stores.
  */
 #include <stdlib.h>
 #include <string.h>

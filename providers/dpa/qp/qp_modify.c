@@ -69,8 +69,8 @@ static int hw_attr(struct ibv_context *context, const struct ibv_qp_attr *a, int
 }
 
 /*
- * Clears the slot before a reset, so that an EU that reads it afterwards finds no old word: an old
- * BlueFlame write of index 0 would look like the next one, or like one that it has seen.
+ * Clears the slot before a reset, so that an EU that reads it afterwards finds no old word. An old
+ * BlueFlame write of index 0 would look like the next one, or like one that the EU has seen.
  */
 static void clear_slot(struct dpa_sq *sq)
 {
@@ -263,8 +263,8 @@ int dpa_modify_qp_rate_limit(struct ibv_qp *ibqp, struct ibv_qp_rate_limit_attr 
 }
 
 /*
- * Bytes are copied in the fastest way for their number, which need not begin with the first byte:
- * so no program may wait for the last byte instead of the completion.
+ * Bytes are copied in the fastest way for their number, which may begin with any byte. So no
+ * program may wait for the last byte instead of the completion.
  */
 int dpa_query_qp_data_in_order(struct ibv_qp *qp, enum ibv_wr_opcode op, uint32_t flags)
 {

@@ -373,7 +373,7 @@ static bool read_image(struct image *im, const struct dl_phdr_info *info)
 
 /*
  * One aligned pointer store, so that a thread in the middle of a call sees the old function or the
- * new one. A slot that the linker has not bound yet points into its own library: then `real` stays
+ * new one. A slot that the linker has not bound yet points into its own library. Then `real` stays
  * our own import of the function, because the linker's stub would bind the slot again.
  */
 static void point_here(struct image *im, uintptr_t *slot, int fn)
