@@ -1,22 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* Bufs and lists of them. */
-#include <stdint.h>
 #include "buf.h"
 
 static bool is_first_buf(const struct doca_buf *b)
 {
 	return b->first == b;
-}
-
-doca_error_t dpa_buf_data(const struct doca_buf *buf, const struct doca_dev *dev,
-			  struct dpa_buf_data *out)
-{
-	if (!dpa_buf_live(buf))
-		return DOCA_ERROR_INVALID_VALUE;
-	out->addr = buf->data;
-	out->len = buf->data_len;
-	out->key = dpa_mmap_key_of_held(buf->mmap, dev);
-	return out->key ? DOCA_SUCCESS : DOCA_ERROR_NOT_FOUND;
 }
 
 /* --------------------------------------------------------------- references */

@@ -10,9 +10,12 @@
 #define DOCA_ALLOW_EXPERIMENTAL_API
 #endif
 #include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
 #include <doca_buf.h>
 #include <doca_buf_inventory.h>
 #include "../mmap.h"
+#include "../object/object.h"
 
 struct doca_buf {
 	struct doca_buf_inventory *inventory;
@@ -25,8 +28,26 @@ struct doca_buf {
 	uint16_t writers; /* copies of a doca_dma that are under way to it */
 };
 
-/* Whether it is a buf of some inventory that exists, be it free. Any pointer. */
-bool dpa_buf_known(const struct doca_buf *buf);
+/* Bufs lie in pages, so that the page of a pointer shows what it points to. */
+#define DPA_BUF_PAGE ((size_t)4096)
+
+struct dpa_buf_page {
+	struct dpa_buf_page *next_chunk; /* of the first page of an allocation */
+	size_t num_pages;		 /* the same */
+	size_t num;
+	struct doca_buf bufs[];
+};
+
+/* Whether it is a buf of some inventory that exists, be it free. Any pointer. Each post asks it. */
+static inline bool dpa_buf_known(const struct doca_buf *buf)
+{
+	const struct dpa_buf_page *p = (const void *)((uintptr_t)buf & ~(DPA_BUF_PAGE - 1));
+	size_t at = (uintptr_t)buf - (uintptr_t)p - offsetof(struct dpa_buf_page, bufs);
+
+	return dpa_obj_is(p, DPA_T_BUF_PAGE) && at % sizeof(*buf) == 0 &&
+	       at / sizeof(*buf) < p->num;
+}
+
 /* And in use. */
 static inline bool dpa_buf_live(const struct doca_buf *buf)
 {
@@ -44,7 +65,15 @@ struct dpa_buf_data {
 };
 
 /* Any pointer. INVALID_VALUE: no buf in use; NOT_FOUND: its map is not on the device. */
-doca_error_t dpa_buf_data(const struct doca_buf *buf, const struct doca_dev *dev,
-			  struct dpa_buf_data *out);
+static inline doca_error_t dpa_buf_data(const struct doca_buf *buf, const struct doca_dev *dev,
+					struct dpa_buf_data *out)
+{
+	if (!dpa_buf_live(buf))
+		return DOCA_ERROR_INVALID_VALUE;
+	out->addr = buf->data;
+	out->len = buf->data_len;
+	out->key = dpa_mmap_key_of_held(buf->mmap, dev);
+	return out->key ? DOCA_SUCCESS : DOCA_ERROR_NOT_FOUND;
+}
 
 #endif

@@ -3,41 +3,22 @@
 #include <stdlib.h>
 #include "buf.h"
 
-/* Bufs lie in pages, so that the page of a pointer shows what it points to. */
-#define PAGE ((size_t)4096)
-
-struct page {
-	struct page *next_chunk; /* of the first page of an allocation */
-	size_t num_pages;	 /* the same */
-	size_t num;
-	struct doca_buf bufs[];
-};
-
-#define PER_PAGE ((PAGE - sizeof(struct page)) / sizeof(struct doca_buf))
+#define PER_PAGE ((DPA_BUF_PAGE - sizeof(struct dpa_buf_page)) / sizeof(struct doca_buf))
 
 struct doca_buf_inventory {
-	struct page *chunks;
+	struct dpa_buf_page *chunks;
 	struct doca_buf *free;
 	uint32_t num, num_free;
 	bool started;
 	union doca_data user_data;
 };
 
-static struct page *page_at(struct page *first, size_t i)
+static struct dpa_buf_page *page_at(struct dpa_buf_page *first, size_t i)
 {
-	return (struct page *)((char *)first + i * PAGE);
+	return (struct dpa_buf_page *)((char *)first + i * DPA_BUF_PAGE);
 }
 
-bool dpa_buf_known(const struct doca_buf *buf)
-{
-	const struct page *p = (const void *)((uintptr_t)buf & ~(PAGE - 1));
-	size_t at = (uintptr_t)buf - (uintptr_t)p - offsetof(struct page, bufs);
-
-	return dpa_obj_is(p, DPA_T_BUF_PAGE) && at % sizeof(*buf) == 0 &&
-	       at / sizeof(*buf) < p->num;
-}
-
-static void free_chunk(struct page *first)
+static void free_chunk(struct dpa_buf_page *first)
 {
 	for (size_t i = 0; i < first->num_pages; i++)
 		dpa_obj_remove(page_at(first, i), DPA_T_BUF_PAGE);
@@ -45,10 +26,11 @@ static void free_chunk(struct page *first)
 }
 
 /* Pages for n bufs, in no inventory yet. */
-static struct page *new_chunk(size_t n)
+static struct dpa_buf_page *new_chunk(size_t n)
 {
 	size_t pages = (n + PER_PAGE - 1) / PER_PAGE;
-	struct page *first = dpa_obj_new_aligned(DPA_T_BUF_PAGE, PAGE, pages * PAGE);
+	struct dpa_buf_page *first =
+		dpa_obj_new_aligned(DPA_T_BUF_PAGE, DPA_BUF_PAGE, pages * DPA_BUF_PAGE);
 
 	for (size_t i = 0; first && i < pages; i++) {
 		page_at(first, i)->num = i + 1 < pages ? PER_PAGE : n - i * PER_PAGE;
@@ -63,14 +45,14 @@ static struct page *new_chunk(size_t n)
 
 static bool grow_inventory(struct doca_buf_inventory *inv, size_t n)
 {
-	struct page *first = n <= UINT32_MAX - inv->num ? new_chunk(n) : NULL;
+	struct dpa_buf_page *first = n <= UINT32_MAX - inv->num ? new_chunk(n) : NULL;
 
 	if (!first)
 		return false;
 	first->next_chunk = inv->chunks;
 	inv->chunks = first;
 	for (size_t i = first->num_pages; i-- > 0;) {
-		struct page *p = page_at(first, i);
+		struct dpa_buf_page *p = page_at(first, i);
 
 		for (size_t k = p->num; k-- > 0;) {
 			p->bufs[k].inventory = inv;
@@ -106,7 +88,7 @@ doca_error_t doca_buf_inventory_destroy(struct doca_buf_inventory *inventory)
 	if (inventory->num_free != inventory->num)
 		return DOCA_ERROR_IN_USE;
 	while (inventory->chunks) {
-		struct page *first = inventory->chunks;
+		struct dpa_buf_page *first = inventory->chunks;
 
 		inventory->chunks = first->next_chunk;
 		free_chunk(first);
