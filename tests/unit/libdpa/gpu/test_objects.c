@@ -130,6 +130,34 @@ Test(gpu_objects, semaphores)
 	cr_assert_eq(fake_cuda_allocs(), 0);
 }
 
+Test(gpu_objects, semaphores_that_are_none)
+{
+	struct doca_gpu_semaphore *s, *none = NULL;
+	struct doca_gpu_semaphore_gpu *k;
+	struct doca_gpu *g;
+	void *p;
+
+	OK(doca_gpu_create("17:00.0", &g));
+	IS(doca_gpu_semaphore_create(NULL, &s), INVALID_VALUE);
+	IS(doca_gpu_semaphore_create(g, NULL), INVALID_VALUE);
+	OK(doca_gpu_semaphore_create(g, &s));
+	for (int i = 0; i < 2; i++) {
+		IS(doca_gpu_semaphore_start(none), INVALID_VALUE);
+		IS(doca_gpu_semaphore_stop(none), INVALID_VALUE);
+		IS(doca_gpu_semaphore_destroy(none), INVALID_VALUE);
+		IS(doca_gpu_semaphore_set_memory_type(none, DOCA_GPU_MEM_TYPE_GPU), INVALID_VALUE);
+		IS(doca_gpu_semaphore_get_gpu_handle(none, &k), INVALID_VALUE);
+		IS(doca_gpu_semaphore_set_status(none, 0, DOCA_GPU_SEMAPHORE_STATUS_FREE),
+		   INVALID_VALUE);
+		IS(doca_gpu_semaphore_get_custom_info_addr(none, 0, &p), INVALID_VALUE);
+		none = (void *)g; /* another type */
+	}
+	IS(doca_gpu_semaphore_set_memory_type(s, (enum doca_gpu_mem_type)3), INVALID_VALUE);
+	IS(doca_gpu_semaphore_get_gpu_handle(s, NULL), INVALID_VALUE);
+	OK(doca_gpu_semaphore_destroy(s));
+	OK(doca_gpu_destroy(g));
+}
+
 Test(gpu_objects, arrays)
 {
 	struct doca_gpu_buf_arr *h;
@@ -142,6 +170,8 @@ Test(gpu_objects, arrays)
 	OK(doca_buf_arr_set_target_gpu(a, r.gpu));
 	IS(doca_buf_arr_start(a), BAD_STATE);
 	IS(doca_buf_arr_get_gpu_handle(a, &h), BAD_STATE);
+	IS(doca_buf_arr_get_gpu_handle(NULL, &h), INVALID_VALUE);
+	IS(doca_buf_arr_get_gpu_handle(a, NULL), INVALID_VALUE);
 	OK(doca_buf_arr_set_params(a, r.a.map, RIG_MEM / 4, 1));
 	IS(doca_buf_arr_start(a), NO_MEMORY); /* the map is too small */
 	OK(doca_buf_arr_set_params(a, r.a.map, 100, 50));

@@ -11,6 +11,7 @@
 #include <doca_clock.h>
 #include <doca_ctx.h>
 #include <doca_dma.h>
+#include <doca_gpunetio.h>
 #include <doca_graph.h>
 #include <doca_mmap_advise.h>
 #include <doca_buf_array.h>
@@ -425,6 +426,19 @@ Test(libdpa_memory, flags)
 	OK(doca_argp_register_param(param));
 	SHORT_AT(0, doca_argp_start(3, argv), NO_MEMORY);
 	OK(doca_argp_destroy());
+}
+
+/* Over the driver of gpu/fake_cuda.c. */
+Test(libdpa_memory, gpu)
+{
+	struct doca_gpu_semaphore *semaphore;
+	struct doca_gpu *gpu;
+
+	SHORT_AT(0, doca_gpu_create("17:00.0", &gpu), NO_MEMORY);
+	OK(doca_gpu_create("17:00.0", &gpu));
+	SHORT_OF(doca_gpu_semaphore_create(gpu, &semaphore), NO_MEMORY);
+	OK(doca_gpu_semaphore_destroy(semaphore));
+	OK(doca_gpu_destroy(gpu));
 }
 
 /* Of a device that is none of ours. */
