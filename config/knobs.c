@@ -175,6 +175,23 @@ const struct dpa_knob dpa_knobs[] = {
 		 "adapter instance map: auto: only while the process has one thread; always: "
 		 "also with more threads, whose stores to the memory during the registration "
 		 "may be lost"},
+	{.name = "share_region",
+	 .def = "16",
+	 .type = DPA_KNOB_UINT,
+	 .min = 0,
+	 .max = 1048576,
+	 .offset = FIELD(share_region),
+	 .use = "a number of MiB from 0 to 1048576",
+	 .help = "longest region that share_mr = auto replaces: it is copied"},
+	{.name = "share_total",
+	 .def = "256",
+	 .type = DPA_KNOB_UINT,
+	 .min = 0,
+	 .max = 1048576,
+	 .offset = FIELD(share_total),
+	 .use = "a number of MiB from 0 to 1048576",
+	 .help = "memory of one process that share_mr = auto replaces at most: fork() copies "
+		 "it back"},
 	{.name = "shm",
 	 .def = "auto",
 	 .type = DPA_KNOB_ENUM,

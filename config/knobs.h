@@ -67,6 +67,8 @@ struct dpa_config {
 	enum dpa_cfg_direct direct;
 	enum dpa_cfg_ptracer ptracer;
 	enum dpa_cfg_share share_mr;
+	uint32_t share_region; /* MiB: the longest region that is shared under auto */
+	uint32_t share_total;  /* MiB: of all of them */
 	enum dpa_cfg_near near_link;
 	enum dpa_cfg_congestion congestion;
 	enum dpa_cfg_cma cm_prefer; /* device for an address of both dpa0 and a real device */

@@ -15,6 +15,7 @@
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
+#include "util/sys.h"
 #include "board_priv.h"
 
 #define EXIT_TRIES 200 /* times 1 ms */
@@ -144,7 +145,7 @@ static int attach_proc(struct dpa_board *b, const struct dpa_board_cfg *cfg)
 	if (rc)
 		return rc;
 	rc = map_board_file(b, map_fd, PROT_READ | PROT_WRITE);
-	if (!rc && madvise(b->shm, b->map_len, MADV_DONTFORK))
+	if (!rc && dpa_sys_madvise(b->shm, b->map_len, MADV_DONTFORK))
 		rc = errno;
 	if (!rc)
 		rc = take_proc_slot(b, cfg, map_fd);

@@ -27,9 +27,13 @@ enum dpa_mr_way {
 	X(STACK, "a thread's stack")                                                               \
 	X(FULL, "too many regions are shared")                                                     \
 	X(KERNEL, "the kernel does not let it be exchanged")                                       \
-	X(FORKED, "the process has forked since")                                                  \
+	X(FORKED, "the process has forked since, or changed the memory")                                                  \
 	X(DIRECT, "direct is never")                                                               \
-	X(GUARD, "no restartable sequences")
+	X(GUARD, "no restartable sequences")                                                       \
+	X(PRELOAD, "the preload library is not there, or not first")                               \
+	X(BUDGET, "more than share_region or share_total")                                         \
+	X(ADVISED, "madvise() has made it special memory")                                         \
+	X(APART, "the kernel keeps other processes from its memory")
 /* clang-format on */
 
 enum dpa_share_why {

@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "cc/cc.h"
+#include "util/sys.h"
 #include "ctx/schedule.h"
 #include "cmd/dm.h"
 #include "cmd/leave.h"
@@ -129,8 +130,8 @@ static void after_fork_child(void)
 			close(hw->stage.fd);
 		close(hw->epfd);
 		for (struct dpa_peer *p = hw->all_peers; p; p = p->next) {
-			int *fds[] = {&p->pidfd,   &p->sock,  &p->sock2,   &p->wake_fd,
-				      &p->wait_fd, &p->tx_fd, &p->share_fd};
+			int *fds[] = {&p->pidfd,   &p->sock,	&p->sock2,
+				      &p->wake_fd, &p->wait_fd, &p->tx_fd};
 
 			for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++)
 				if (*fds[i] >= 0)
@@ -224,7 +225,7 @@ static void *make_shared(const char *name, size_t n, int more_seals, int *fd)
 		munmap(p, n);
 		goto err;
 	}
-	madvise(p, n, MADV_DONTFORK);
+	dpa_sys_madvise(p, n, MADV_DONTFORK);
 	return p;
 err:
 	close(*fd);
@@ -252,7 +253,7 @@ static int map_tables(struct dpa_hw *hw)
 	if (!hw->alive || !hw->pd_refs || !hw->pd_owner || !hw->xrc_srqs || !hw->qp_tab ||
 	    !hw->slab)
 		return ENOMEM;
-	madvise(hw->alive, 4096, MADV_WIPEONFORK);
+	dpa_sys_madvise(hw->alive, 4096, MADV_WIPEONFORK);
 	*hw->alive = 1;
 	hw->export =
 		make_shared("dpa-export", sizeof(*hw->export), F_SEAL_FUTURE_WRITE, &hw->export_fd);
@@ -306,7 +307,7 @@ static int hw_new(const struct dpa_hw_open_attr *attr, struct dpa_hw **out)
 	if (!hw)
 		return ENOMEM;
 	hw->export_fd = hw->door_fd = hw->wake_fd = hw->wait_fd = hw->listen_fd = hw->epfd =
-		hw->spare_fd = hw->share_fd = -1;
+		hw->spare_fd = -1;
 	hw->serial = ++opened;
 	hw->pid = getpid();
 	hw->log = attr->log;

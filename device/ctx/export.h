@@ -72,7 +72,11 @@ struct dpa_export {
 	/* Written once, before the memfd is passed to any peer. */
 	uint64_t magic;
 	uint32_t slot, gen;
-	uint8_t pad[4096 - 16];
+	/* The memfd of shared registered memory (direct/share.h): its inode, its device, and the
+	 * number of its descriptor in this process; -1: there is none. */
+	uint64_t share_inode, share_dev;
+	int32_t share_fd;
+	uint8_t pad[4096 - 36];
 	/*
 	 * Changes (seq_cst) when a QP leaves the working states: the memory that its packets
 	 * referred to may be reused. A peer reads it after a copy from there (acquire).

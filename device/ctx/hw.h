@@ -86,7 +86,8 @@ struct dpa_hw {
 
 	struct dpa_export *export;
 	int export_fd;
-	uint32_t mr_free_head, mr_free_tail, mr_used_max;
+	uint32_t mr_free_head, mr_free_tail;
+	_Atomic uint32_t mr_used_max; /* only grows, under ctl */
 	void *null_zeros, *null_sink; /* source of reads and target of writes of a null region */
 	uint32_t nwq, next_wqn, nind;
 	struct dpa_flows *flows; /* NULL: no raw QP yet */
@@ -114,7 +115,6 @@ struct dpa_hw {
 	uint32_t mw_unbinding;
 	dpa_spin_t atomic_lock;	 /* serialises the atomics of this function */
 	struct dpa_share *share; /* NULL: registered memory is never shared */
-	int share_fd;		 /* memfd that peers map; -1: none */
 	/* while the process forks: no direct copies into this process */
 	_Atomic uint32_t no_grants;
 	int maps_fd;   /* /proc/self/maps; -1: not available */

@@ -19,6 +19,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "util/sys.h"
 #include "util/buddy.h"
 #include "ctx/hw.h"
 #include "ctx/qmem.h"
@@ -97,15 +98,15 @@ static int map_queue_file(struct dpa_qmem *a)
 	a->mem = mmap(NULL, n, PROT_NONE, MAP_SHARED, a->fd, 0);
 	if (a->mem == MAP_FAILED)
 		return errno;
-	a->locked = madvise(a->mem, n, MADV_DONTNEED) && errno == EINVAL;
+	a->locked = dpa_sys_madvise(a->mem, n, MADV_DONTNEED) && errno == EINVAL;
 	if ((a->locked && mlock2(a->mem, n, MLOCK_ONFAULT)) ||
 	    mprotect(a->mem, n, PROT_READ | PROT_WRITE)) {
 		err = errno;
 		munmap(a->mem, n);
 		return err;
 	}
-	madvise(a->mem, n, MADV_DONTFORK);
-	madvise(a->mem, n, MADV_DONTDUMP);
+	dpa_sys_madvise(a->mem, n, MADV_DONTFORK);
+	dpa_sys_madvise(a->mem, n, MADV_DONTDUMP);
 	return 0;
 }
 
@@ -207,9 +208,10 @@ int dpa_hw_alloc_queue(struct dpa_hw_ctx *ctx, size_t bytes, void **mem)
 /* By address, because the application may have closed the descriptor and reused its number. */
 static void give_pages_back(const struct dpa_qmem *a, void *mem, size_t bytes)
 {
-	if (madvise(mem, bytes, MADV_REMOVE) == 0)
+	if (dpa_sys_madvise(mem, bytes, MADV_REMOVE) == 0)
 		return;
-	if (a->locked && munlock(mem, bytes) == 0 && madvise(mem, bytes, MADV_REMOVE) == 0) {
+	if (a->locked && munlock(mem, bytes) == 0 &&
+	    dpa_sys_madvise(mem, bytes, MADV_REMOVE) == 0) {
 		mlock2(mem, bytes, MLOCK_ONFAULT);
 		return;
 	}

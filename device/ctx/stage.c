@@ -6,6 +6,7 @@
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#include "util/sys.h"
 #include "ctx/thread.h"
 #include "ctx/copy.h"
 #include "ctx/stage.h"
@@ -56,7 +57,7 @@ void dpa_stage_open(struct dpa_stage *s)
 		munmap(base, SIZE);
 		goto err;
 	}
-	madvise(base, SIZE, MADV_DONTFORK);
+	dpa_sys_madvise(base, SIZE, MADV_DONTFORK);
 	s->base = base;
 	s->fd = move_high(fd);
 	return;

@@ -7,18 +7,32 @@
  *   mapper    under map_lock: serial = 0 (seq_cst), fence, no hazard pointer names the peer: unmaps
  *             the old mapping; then maps the new one, then sets its serial (release)
  *
- * The peer's record is copied once and checked: the mapping has the length in the copy, within a
- * file that cannot shrink. An area that ended is unmapped when another one takes its place. Until
- * then it is an address range without pages.
+ * What the peer wrote is copied once and checked: a mapping is as long as the copy says, within a
+ * file that cannot shrink. An area that ended is unmapped when another has its place: until then it
+ * is an address without pages.
+ *
+ * The kernel hands the file over, again for each mapping, to a process that it lets reach the memory
+ * of the peer by process_vm_writev(2): pidfd_getfd(2) makes the same check. An area that it has
+ * refused is not asked for again.
  */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+#include "util/sys.h"
 #include "link/kick.h"
+#include "link/fds.h"
 #include "direct/share.h"
 #include "direct/direct.h"
 
 struct dpa_area_map {
 	_Atomic uint32_t serial;
+	_Atomic uint32_t refused; /* serial of the area that could not be mapped; 0: none */
 	uint64_t start, length;
 	uint8_t *base; /* NULL: not mapped; under map_lock */
 };
@@ -45,7 +59,8 @@ uint8_t *dpa_area_at(struct dpa_peer *p, uint32_t entry, uint64_t addr, uint64_t
 		return p->hw->share ? dpa_share_at(p->hw, i - 1, serial, addr, n) : NULL;
 	if (dpa_unlikely(!m ||
 			 atomic_load_explicit(&m[i - 1].serial, memory_order_seq_cst) != serial)) {
-		*unmapped = i;
+		if (!m || atomic_load_explicit(&m[i - 1].refused, memory_order_relaxed) != serial)
+			*unmapped = i;
 		return NULL;
 	}
 	off = addr - m[i - 1].start;
@@ -112,6 +127,62 @@ static bool unmap_area(struct dpa_peer *p, struct dpa_area_map *m)
 	return true;
 }
 
+#ifndef SYS_pidfd_getfd /* Linux 5.6 */
+#define SYS_pidfd_getfd 438
+#endif
+
+/* Is it what the peer says it has? A descriptor's number may be another file's by now. */
+static bool is_what_it_says(const struct dpa_export *e, int fd)
+{
+	struct stat st;
+
+	return !fstat(fd, &st) && st.st_ino == e->share_inode &&
+	       ((uint64_t)major(st.st_dev) << 32 | minor(st.st_dev)) == e->share_dev &&
+	       dpa_fd_is_sealed(fd, DPA_SHARE_BYTES);
+}
+
+/*
+ * Where a filter keeps that call from us (Docker's) but not process_vm_readv, which was tried when
+ * the two met: by the peer's /proc, whose check is a weaker one.
+ */
+static int open_at_peer(const struct dpa_peer *p, int number)
+{
+	char path[48];
+
+	if (!p->can_pull)
+		return -1;
+	snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)p->pid, number);
+	return open(path, O_RDWR | O_CLOEXEC);
+}
+
+/* The peer's memfd, to be closed; -1: the kernel does not let us. */
+static int fetch_file(const struct dpa_peer *p)
+{
+	int number = __atomic_load_n(&p->export->share_fd, __ATOMIC_RELAXED), fd = -1;
+
+	if (number < 0 || p->pidfd < 0)
+		return -1;
+	fd = (int)syscall(SYS_pidfd_getfd, p->pidfd, number, 0);
+	if (fd < 0 && (errno == EPERM || errno == ENOSYS))
+		fd = open_at_peer(p, number);
+	if (fd < 0 || is_what_it_says(p->export, fd))
+		return fd;
+	close(fd);
+	return -1;
+}
+
+static void *map_file(const struct dpa_peer *p, const struct dpa_area *a)
+{
+	int fd = fetch_file(p);
+	void *base;
+
+	if (fd < 0)
+		return NULL;
+	base = mmap(NULL, a->length, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)a->off);
+	close(fd);
+	return base == MAP_FAILED ? NULL : base;
+}
+
 static bool map_area(struct dpa_peer *p, uint32_t i)
 {
 	struct dpa_area_map *m = area_table(p);
@@ -119,7 +190,7 @@ static bool map_area(struct dpa_peer *p, uint32_t i)
 	uint32_t serial;
 	void *base;
 
-	if (!m || p->share_fd < 0)
+	if (!m)
 		return false;
 	m += i;
 	serial = read_area(p, i, &a);
@@ -129,10 +200,12 @@ static bool map_area(struct dpa_peer *p, uint32_t i)
 		return true;
 	if (!unmap_area(p, m))
 		return false;
-	base = mmap(NULL, a.length, PROT_READ | PROT_WRITE, MAP_SHARED, p->share_fd, (off_t)a.off);
-	if (base == MAP_FAILED)
+	base = map_file(p, &a);
+	if (!base) {
+		atomic_store_explicit(&m->refused, serial, memory_order_relaxed);
 		return false;
-	madvise(base, a.length, MADV_DONTFORK);
+	}
+	dpa_sys_madvise(base, a.length, MADV_DONTFORK);
 	m->base = base;
 	m->start = a.start;
 	m->length = a.length;

@@ -17,236 +17,20 @@
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
-#include "ctx/range.h"
+#include "util/sys.h"
 #include "pages.h"
+#include "direct/raw.h"
 
 #define CHUNK 512u /* pages copied in one step: 2 MiB */
 
 #ifndef MADV_POPULATE_WRITE /* Linux 5.14 */
+#define MADV_POPULATE_READ  22
 #define MADV_POPULATE_WRITE 23
 #endif
 
-/* ----------------------------------------------------------------- mappings */
-
-struct maps {
-	int fd;
-	size_t n, at;
-	char buf[8192];
-};
-
-/* Returns the next line without its newline; NULL: no more. Long lines are cut. */
-static char *next_line(struct maps *m)
-{
-	for (;;) {
-		char *line = m->buf + m->at, *end = memchr(line, '\n', m->n - m->at);
-		ssize_t got;
-
-		if (end) {
-			*end = 0;
-			m->at = (size_t)(end - m->buf) + 1;
-			return line;
-		}
-		memmove(m->buf, line, m->n - m->at);
-		m->n -= m->at;
-		m->at = 0;
-		if (m->n == sizeof(m->buf))
-			return NULL;
-		got = read(m->fd, m->buf + m->n, sizeof(m->buf) - m->n);
-		if (got <= 0)
-			return NULL;
-		m->n += (size_t)got;
-	}
-}
-
-static bool next_vma(struct maps *m, struct dpa_vma *v)
-{
-	char *line = next_line(m), *p = line;
-
-	if (!line)
-		return false;
-	memset(v, 0, sizeof(*v));
-	v->start = strtoull(p, &p, 16);
-	v->end = strtoull(p + 1, &p, 16);
-	v->prot = (p[1] == 'r' ? PROT_READ : 0) | (p[2] == 'w' ? PROT_WRITE : 0) |
-		  (p[3] == 'x' ? PROT_EXEC : 0);
-	v->shared = p[4] == 's';
-	v->offset = strtoull(p + 5, &p, 16);
-	v->dev_major = (uint32_t)strtoul(p, &p, 16);
-	v->dev_minor = (uint32_t)strtoul(p + 1, &p, 16);
-	v->inode = strtoull(p, &p, 10);
-	p += strspn(p, " ");
-	snprintf(v->name, sizeof(v->name), "%s", p);
-	return true;
-}
-
-static bool open_maps(struct maps *m)
-{
-	m->fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
-	m->n = m->at = 0;
-	return m->fd >= 0;
-}
-
-static bool is_ours(const struct dpa_pages *p, const struct dpa_vma *v)
+bool dpa_vma_is_of(const struct dpa_pages *p, const struct dpa_vma *v)
 {
 	return v->inode == p->inode && v->dev_major == p->dev_major && v->dev_minor == p->dev_minor;
-}
-
-/*
- * True if a device or the kernel may hold pages of the mapping without a count in VmPin or VmLck.
- */
-static bool may_hold(const char *name)
-{
-	static const char *const of[] = {"/[aio]",	     "anon_inode:[io_uring]",
-					 "socket:",	     "/dev/nvidia",
-					 "/dev/kfd",	     "/dev/dri/",
-					 "/dev/video",	     "/dev/vfio/",
-					 "/dev/infiniband/", "/dev/mem",
-					 "/dev/uio"};
-
-	for (size_t i = 0; i < sizeof(of) / sizeof(of[0]); i++)
-		if (!strncmp(name, of[i], strlen(of[i])))
-			return true;
-	return false;
-}
-
-/*
- * Files of drivers that pin pages of a process that has them open, mapped or not. VmPin is 0 then.
- */
-static bool may_pin(const char *name)
-{
-	static const char *const of[] = {"/dev/nvidia", "/dev/kfd", "/dev/dri/", "/dev/vfio/",
-					 "/dev/accel/"};
-
-	for (size_t i = 0; i < sizeof(of) / sizeof(of[0]); i++)
-		if (!strncmp(name, of[i], strlen(of[i])))
-			return true;
-	return false;
-}
-
-static enum dpa_share_why judge_vma(const struct dpa_pages *p, const struct dpa_vma *v)
-{
-	if (!strcmp(v->name, "[stack]"))
-		return DPA_SHARE_STACK;
-	if (v->shared || v->prot != (PROT_READ | PROT_WRITE))
-		return DPA_SHARE_NOT_ANON;
-	/* what DPA_BACK_PLACED left is usable as well */
-	if (v->inode && !is_ours(p, v))
-		return DPA_SHARE_NOT_ANON;
-	if (v->name[0] == '[' && strcmp(v->name, "[heap]") && strncmp(v->name, "[anon:", 6))
-		return DPA_SHARE_NOT_ANON;
-	return DPA_SHARE_YES;
-}
-
-/*
- * True if a part of [start, top), which reaches to the end of its last mapping, is the stack of
- * this thread. The C library keeps a thread's own data at the upper end of its stack, whichever
- * code allocated the stack. This data contains the list of robust mutexes, whose address the kernel
- * has. So a stack begins with its mapping and ends just behind that list. No other property of a
- * running thread is available.
- */
-static bool is_stack_of(uint32_t tid, uint64_t start, uint64_t top)
-{
-	void *list = NULL;
-	uint64_t at;
-	size_t len;
-
-	if (syscall(SYS_get_robust_list, (int)tid, &list, &len))
-		return false;
-	at = (uint64_t)(uintptr_t)list;
-	/* including other thread data that may follow it */
-	return at + DPA_PAGE > start && at < top;
-}
-
-struct linux_dirent64 {
-	uint64_t ino;
-	int64_t off;
-	unsigned short reclen;
-	unsigned char type;
-	char name[];
-};
-
-/* The first thread's stack is [stack]; its thread data is in other memory. */
-static bool has_stack(uint64_t start, uint64_t top)
-{
-	int fd = open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	char buf[4096] __attribute__((aligned(8)));
-	const uint32_t first = (uint32_t)getpid();
-	bool found = false;
-	long n = 0;
-
-	while (fd >= 0 && !found && (n = syscall(SYS_getdents64, fd, buf, sizeof(buf))) > 0)
-		for (long at = 0; at < n && !found;) {
-			const struct linux_dirent64 *d = (const void *)(buf + at);
-			uint32_t tid = (uint32_t)strtoul(d->name, NULL, 10);
-
-			found = tid && tid != first && is_stack_of(tid, start, top);
-			at += d->reclen;
-		}
-	if (fd >= 0)
-		close(fd);
-	return found;
-}
-
-/* True if "3", a name in /proc/self/fd, is such a file. */
-static bool is_pinner(int dir, const char *number)
-{
-	char name[64];
-	ssize_t n = readlinkat(dir, number, name, sizeof(name) - 1);
-
-	if (n <= 0)
-		return false;
-	name[n] = 0;
-	return may_pin(name);
-}
-
-bool dpa_proc_pins(void)
-{
-	int fd = open("/proc/self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-	char buf[4096] __attribute__((aligned(8)));
-	bool found = fd < 0; /* unknown: assume so */
-	long n;
-
-	while (!found && (n = syscall(SYS_getdents64, fd, buf, sizeof(buf))) > 0)
-		for (long at = 0; at < n && !found;) {
-			const struct linux_dirent64 *d = (const void *)(buf + at);
-
-			found = is_pinner(fd, d->name);
-			at += d->reclen;
-		}
-	if (fd >= 0)
-		close(fd);
-	return found;
-}
-
-enum dpa_share_why dpa_pages_may(const struct dpa_pages *p, uint64_t start, uint64_t end,
-				 const uint64_t *self, int nself)
-{
-	enum dpa_share_why why = DPA_SHARE_YES;
-	uint64_t top = end;
-	struct dpa_vma v;
-	struct maps m;
-	uint64_t at = start;
-
-	for (int i = 0; i < nself; i++)
-		if (self[i] >= start && self[i] < end)
-			return DPA_SHARE_STACK;
-	if (!open_maps(&m))
-		return DPA_SHARE_KERNEL;
-	while (why == DPA_SHARE_YES && next_vma(&m, &v)) {
-		if (may_hold(v.name))
-			why = DPA_SHARE_DEVICE;
-		else if (v.end <= at || at >= end)
-			continue;
-		else if (v.start > at)
-			why = DPA_SHARE_NOT_ANON;
-		else
-			why = judge_vma(p, &v);
-		at = top = v.end;
-	}
-	close(m.fd);
-	if (why == DPA_SHARE_YES && at < end)
-		return DPA_SHARE_NOT_ANON;
-	return why == DPA_SHARE_YES && has_stack(start, top) ? DPA_SHARE_STACK : why;
 }
 
 /* ------------------------------------------------------------------ sharing */
@@ -296,6 +80,14 @@ int dpa_pages_open(struct dpa_pages *p, uint64_t size)
 	return 0;
 }
 
+bool dpa_pages_have_fd(const struct dpa_pages *p)
+{
+	struct stat st;
+
+	return p->fd >= 0 && !fstat(p->fd, &st) && st.st_ino == p->inode &&
+	       major(st.st_dev) == p->dev_major && minor(st.st_dev) == p->dev_minor;
+}
+
 /* Moves n bytes between memory and a file; out: from memory to the file. 0 or errno. */
 static int move_all(int fd, uint64_t mem, uint64_t n, uint64_t off, bool out)
 {
@@ -320,33 +112,62 @@ static bool is_there(uint64_t entry)
 	return entry >> 62;
 }
 
-/* Copies the present pages of [start, start + n pages) to the memfd. */
-static int copy_present(int fd, int pagemap, uint64_t start, uint64_t n, uint64_t off)
+/* Those of a chunk, from and to: the next ones that are there. */
+static bool next_present(const uint64_t *entry, uint64_t n, uint64_t *from, uint64_t *to)
 {
-	uint64_t entry[CHUNK], i = 0, from;
-	ssize_t bytes = (ssize_t)(n * sizeof(entry[0]));
+	uint64_t i = *to;
+
+	while (i < n && !is_there(entry[i]))
+		i++;
+	*from = i;
+	while (i < n && is_there(entry[i]))
+		i++;
+	*to = i;
+	return *from < n;
+}
+
+/* A chunk of memory and its place in the memfd. */
+struct chunk {
+	uint64_t mem, off, n; /* n: pages */
+	uint64_t entry[CHUNK];
+};
+
+static int read_entries(int pagemap, struct chunk *c)
+{
+	ssize_t bytes = (ssize_t)(c->n * sizeof(c->entry[0]));
+
+	return pread(pagemap, c->entry, (size_t)bytes,
+		     (off_t)(c->mem / DPA_PAGE * sizeof(c->entry[0]))) == bytes
+		       ? 0
+		       : EIO;
+}
+
+/* Copies the present pages of the chunk to the memfd. */
+static int copy_present(int fd, const struct chunk *c)
+{
+	uint64_t from, to = 0;
 	int err = 0;
 
-	if (pread(pagemap, entry, (size_t)bytes, (off_t)(start / DPA_PAGE * sizeof(entry[0]))) !=
-	    bytes)
-		return EIO;
-	while (i < n && !err) {
-		if (!is_there(entry[i])) {
-			i++;
-			continue;
-		}
-		for (from = i; i < n && is_there(entry[i]); i++)
-			;
-		err = move_all(fd, start + from * DPA_PAGE, (i - from) * DPA_PAGE,
-			       off + from * DPA_PAGE, true);
-	}
+	while (!err && next_present(c->entry, c->n, &from, &to))
+		err = move_all(fd, c->mem + from * DPA_PAGE, (to - from) * DPA_PAGE,
+			       c->off + from * DPA_PAGE, true);
 	return err;
+}
+
+/* In this process's tables as well, by as few faults as can be: a hint. */
+static void map_present(const struct chunk *c)
+{
+	uint64_t from, to = 0;
+
+	while (next_present(c->entry, c->n, &from, &to))
+		dpa_sys_madvise((void *)(uintptr_t)(c->mem + from * DPA_PAGE),
+				(to - from) * DPA_PAGE, MADV_POPULATE_READ);
 }
 
 static int put_back(uint64_t at, uint64_t n, int prot, int fd, uint64_t off)
 {
-	return mmap((void *)(uintptr_t)at, n, prot, MAP_SHARED | MAP_FIXED, fd, (off_t)off) ==
-			       MAP_FAILED
+	return dpa_raw_mmap((void *)(uintptr_t)at, n, prot, MAP_SHARED | MAP_FIXED, fd,
+			    (off_t)off) == MAP_FAILED
 		       ? errno
 		       : 0;
 }
@@ -360,27 +181,34 @@ static void punch_hole(int fd, uint64_t off, uint64_t n)
 int dpa_pages_share(const struct dpa_pages *p, uint64_t start, uint64_t end, uint64_t off)
 {
 	int pagemap = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC), err = 0;
-	uint64_t at = start;
+	uint64_t done = 0, length = end - start;
+	struct chunk c;
 
 	if (pagemap < 0)
 		return errno;
-	while (at < end && !err) {
-		uint64_t n = (end - at) / DPA_PAGE < CHUNK ? (end - at) / DPA_PAGE : CHUNK;
-
-		err = copy_present(p->fd, pagemap, at, n, off + (at - start));
+	if (!dpa_pages_have_fd(p))
+		err = EBADF;
+	while (done < length && !err) {
+		c.mem = start + done;
+		c.off = off + done;
+		c.n = (length - done) / DPA_PAGE < CHUNK ? (length - done) / DPA_PAGE : CHUNK;
+		err = read_entries(pagemap, &c);
+		if (!err)
+			err = copy_present(p->fd, &c);
 		/* MAP_FIXED replaces the old mapping in one step. */
 		if (!err)
-			err = put_back(at, n * DPA_PAGE, PROT_READ | PROT_WRITE, p->fd,
-				       off + (at - start));
-		if (!err)
-			at += n * DPA_PAGE;
+			err = put_back(c.mem, c.n * DPA_PAGE, PROT_READ | PROT_WRITE, p->fd, c.off);
+		if (!err) {
+			map_present(&c);
+			done += c.n * DPA_PAGE;
+		}
 	}
 	close(pagemap);
 	if (!err)
 		return 0;
-	if (at > start)
-		dpa_pages_unshare(p, start, off, at - start, at - start, DPA_BACK_COPIED);
-	punch_hole(p->fd, off, end - start);
+	if (done)
+		dpa_pages_unshare(p, start, off, done, done, DPA_BACK_COPIED);
+	punch_hole(p->fd, off, length);
 	return err;
 }
 
@@ -401,32 +229,36 @@ static bool next_data(int fd, uint64_t *off, uint64_t end, uint64_t *n)
 	return true;
 }
 
-/* Makes private anonymous memory at the same place, with the same bytes. */
-static int back_copied(const struct dpa_pages *p, const struct dpa_vma *v)
+/*
+ * Makes private anonymous memory at the same place, with the same bytes. keep: the memfd keeps them.
+ */
+static int back_copied(const struct dpa_pages *p, const struct dpa_vma *v, bool keep)
 {
 	uint64_t len = v->end - v->start, off = v->offset, end = v->offset + len, n;
 	int err = 0;
 
-	if (mmap((void *)(uintptr_t)v->start, len, PROT_READ | PROT_WRITE,
-		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED) {
+	if (dpa_raw_mmap((void *)(uintptr_t)v->start, len, PROT_READ | PROT_WRITE,
+			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0) == MAP_FAILED) {
 		err = errno; /* older kernels have unmapped it by then */
 		put_back(v->start, len, v->prot, p->fd, v->offset);
 		return err;
 	}
 	for (; !err && next_data(p->fd, &off, end, &n); off += n) {
 		/* Allocates all its pages at once; otherwise the copy faults for each: a hint. */
-		madvise((void *)(uintptr_t)(v->start + (off - v->offset)), n, MADV_POPULATE_WRITE);
+		dpa_sys_madvise((void *)(uintptr_t)(v->start + (off - v->offset)), n,
+				MADV_POPULATE_WRITE);
 		err = move_all(p->fd, v->start + (off - v->offset), n, off, false);
 		if (err)
 			break;
-		punch_hole(p->fd, off, n);
+		if (!keep)
+			punch_hole(p->fd, off, n);
 	}
 	if (err) { /* this part and the rest are unchanged */
 		put_back(v->start + (off - v->offset), end - off, v->prot, p->fd, off);
 		return err;
 	}
 	if (v->prot != (PROT_READ | PROT_WRITE) &&
-	    mprotect((void *)(uintptr_t)v->start, len, v->prot))
+	    dpa_raw_mprotect((void *)(uintptr_t)v->start, len, v->prot))
 		return errno;
 	return 0;
 }
@@ -436,7 +268,7 @@ static int back_copied(const struct dpa_pages *p, const struct dpa_vma *v)
  * page that is copied, or to the copy. Then each page gets its copy. The memfd's own pages are
  * removed, so that memory that the application gives back (MADV_DONTNEED) reads as zeros again.
  */
-static int back_placed(const struct dpa_pages *p, const struct dpa_vma *v, bool keep)
+static int back_placed(const struct dpa_pages *p, const struct dpa_vma *v)
 {
 	uint64_t len = v->end - v->start, off = v->offset, end = v->offset + len, n;
 	void *at = (void *)(uintptr_t)v->start, *private;
@@ -445,58 +277,46 @@ static int back_placed(const struct dpa_pages *p, const struct dpa_vma *v, bool 
 	private = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE, p->fd, (off_t)off);
 	if (private == MAP_FAILED)
 		return errno;
-	if (mremap(private, len, len, MREMAP_MAYMOVE | MREMAP_FIXED, at) != at) {
+	if (dpa_raw_mremap(private, len, at) != at) {
 		int err = errno;
 
 		munmap(private, len);
 		return err;
 	}
 	for (; next_data(p->fd, &off, end, &n); off += n) {
-		if (madvise((void *)(uintptr_t)(v->start + (off - v->offset)), n,
-			    MADV_POPULATE_WRITE)) {
+		if (dpa_sys_madvise((void *)(uintptr_t)(v->start + (off - v->offset)), n,
+				    MADV_POPULATE_WRITE)) {
 			int err = errno;
 
 			put_back(v->start + (off - v->offset), end - off, v->prot, p->fd, off);
 			return err;
 		}
-		if (!keep)
-			punch_hole(p->fd, off, n);
+		punch_hole(p->fd, off, n);
 	}
-	if (v->prot != (PROT_READ | PROT_WRITE) && mprotect(at, len, v->prot))
+	if (v->prot != (PROT_READ | PROT_WRITE) && dpa_raw_mprotect(at, len, v->prot))
 		return errno;
 	return 0;
 }
 
 static int back_vma(const struct dpa_pages *p, const struct dpa_vma *v, enum dpa_back how)
 {
-	if (how == DPA_BACK_COPIED)
-		return back_copied(p, v);
-	return back_placed(p, v, how == DPA_BACK_CHILD);
+	if (how == DPA_BACK_PLACED)
+		return back_placed(p, v);
+	return back_copied(p, v, how == DPA_BACK_CHILD);
 }
 
 /* True if all of it is where it was put, in one mapping: the usual case, found by one call. */
 static bool vma_in_place(const struct dpa_pages *p, uint64_t at, uint64_t off, uint64_t length,
 			 struct dpa_vma *v)
 {
-	struct dpa_map_query q = {.size = sizeof(q), .addr = at};
-	int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
-	bool found = fd >= 0 && !ioctl(fd, DPA_MAP_QUERY, &q);
+	struct dpa_maps m;
+	bool found = dpa_maps_open(&m);
 
-	if (fd >= 0)
-		close(fd);
 	if (!found)
 		return false;
-	*v = (struct dpa_vma){.start = q.start,
-			      .end = q.end,
-			      .offset = q.offset,
-			      .inode = q.inode,
-			      .dev_major = q.dev_major,
-			      .dev_minor = q.dev_minor,
-			      .prot = (q.vma_flags & DPA_VMA_READ ? PROT_READ : 0) |
-				      (q.vma_flags & DPA_VMA_WRITE ? PROT_WRITE : 0) |
-				      (q.vma_flags & DPA_VMA_EXEC ? PROT_EXEC : 0),
-			      .shared = q.vma_flags & DPA_VMA_SHARED};
-	return v->shared && is_ours(p, v) && v->start == at && v->offset == off &&
+	found = !dpa_maps_query(&m, at, v);
+	dpa_maps_close(&m);
+	return found && v->shared && dpa_vma_is_of(p, v) && v->start == at && v->offset == off &&
 	       v->end - v->start == length;
 }
 
@@ -504,50 +324,112 @@ int dpa_pages_unshare(const struct dpa_pages *p, uint64_t at, uint64_t off, uint
 		      uint64_t room, enum dpa_back how)
 {
 	struct dpa_vma v;
-	struct maps m;
+	struct dpa_maps m;
 	int err = 0, ret;
 
+	if (!dpa_pages_have_fd(p))
+		return EBADF;
 	if (vma_in_place(p, at, off, length, &v))
 		return back_vma(p, &v, how);
-	if (!open_maps(&m))
+	if (!dpa_maps_open(&m))
 		return errno;
-	while (next_vma(&m, &v)) {
+	while (dpa_maps_next(&m, &v)) {
 		/* A mapping of two areas is not ours: areas are too far from each other. */
-		if (!v.shared || !is_ours(p, &v) || v.offset < off || v.offset >= off + room)
+		if (!v.shared || !dpa_vma_is_of(p, &v) || v.offset < off || v.offset >= off + room)
 			continue;
 		ret = back_vma(p, &v, how);
 		err = err ? err : ret;
 	}
-	close(m.fd);
-	if (!err && how != DPA_BACK_CHILD) /* memory that the application unmapped */
+	dpa_maps_close(&m);
+	if (!err && how != DPA_BACK_CHILD) /* pages that the application unmapped */
 		punch_hole(p->fd, off, room);
 	return err;
 }
 
-/* ------------------------------------------------------------------- status */
+/* ------------------------------------------------- what the program does to it */
 
-static uint64_t status_field(const char *text, const char *name)
+/* The next mapping of ours in [*addr, end), cut to it; *addr moves behind it. */
+static bool next_of_ours(const struct dpa_pages *p, struct dpa_maps *m, uint64_t *addr,
+			 uint64_t end, struct dpa_vma *v)
 {
-	const char *p = strstr(text, name);
+	while (*addr < end && dpa_maps_at(m, *addr, v) && v->start < end) {
+		uint64_t from = *addr > v->start ? *addr : v->start;
 
-	return p ? strtoull(p + strlen(name), NULL, 10) : 0;
+		*addr = v->end;
+		if (!dpa_vma_is_of(p, v))
+			continue;
+		v->offset += from - v->start;
+		v->start = from;
+		v->end = v->end < end ? v->end : end;
+		return true;
+	}
+	return false;
 }
 
-bool dpa_proc_status(struct dpa_proc_status *s)
+/*
+ * The file's pages go, wherever they are mapped. A private mapping (back_placed()) has copies of
+ * its own, which go by the caller's MADV_DONTNEED: behind this the file has nothing for it.
+ */
+static bool empty_vma(const struct dpa_pages *p, const struct dpa_vma *v)
 {
-	int fd = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
-	char text[4096];
-	ssize_t n;
+	const uint64_t n = v->end - v->start;
+	int ret = -1;
 
-	if (fd < 0)
+	if (dpa_pages_have_fd(p))
+		do
+			ret = fallocate(p->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+					(off_t)v->offset, (off_t)n);
+		while (ret && errno == EINTR);
+	return !ret || !dpa_sys_madvise((void *)(uintptr_t)v->start, n, MADV_REMOVE);
+}
+
+int dpa_pages_empty(const struct dpa_pages *p, uint64_t addr, uint64_t length)
+{
+	uint64_t end = addr + length < addr ? UINT64_MAX : addr + length;
+	bool found = false, done = true;
+	struct dpa_maps m;
+	struct dpa_vma v;
+
+	if (!dpa_maps_open(&m))
+		return EAGAIN;
+	while (done && next_of_ours(p, &m, &addr, end, &v)) {
+		found = true;
+		done = empty_vma(p, &v);
+	}
+	dpa_maps_close(&m);
+	return !done ? EAGAIN : found ? DPA_PAGES_EMPTIED : 0;
+}
+
+bool dpa_pages_empty_behind(const struct dpa_pages *p, uint64_t end, uint64_t n)
+{
+	struct dpa_maps m;
+	struct dpa_vma v;
+	bool found, done;
+
+	if (!n)
+		return true;
+	if (!dpa_maps_open(&m))
 		return false;
-	n = read(fd, text, sizeof(text) - 1);
-	close(fd);
-	if (n <= 0)
-		return false;
-	text[n] = 0;
-	s->threads = (uint32_t)status_field(text, "\nThreads:\t");
-	s->pinned = status_field(text, "\nVmPin:\t");
-	s->locked = status_field(text, "\nVmLck:\t");
-	return s->threads && strstr(text, "\nVmPin:");
+	found = dpa_maps_at(&m, end - DPA_PAGE, &v) && dpa_vma_is_of(p, &v);
+	dpa_maps_close(&m);
+	if (!found)
+		return true; /* private already */
+	done = dpa_pages_have_fd(p) && v.end == end &&
+	       !fallocate(p->fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+			  (off_t)(v.offset + (v.end - v.start)), (off_t)n);
+	return done;
+}
+
+bool dpa_pages_any(const struct dpa_pages *p, uint64_t addr, uint64_t length)
+{
+	uint64_t end = addr + length < addr ? UINT64_MAX : addr + length;
+	struct dpa_maps m;
+	struct dpa_vma v;
+	bool found;
+
+	if (!dpa_maps_open(&m))
+		return true;
+	found = next_of_ours(p, &m, &addr, end, &v);
+	dpa_maps_close(&m);
+	return found;
 }

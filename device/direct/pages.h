@@ -9,17 +9,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include "board/mr_way.h"
+#include "direct/vma.h"
 
 #define DPA_PAGE 4096ull
-
-/* A mapping of this process. */
-struct dpa_vma {
-	uint64_t start, end, offset, inode;
-	uint32_t dev_major, dev_minor;
-	int prot; /* PROT_* */
-	bool shared;
-	char name[64]; /* the beginning of its name */
-};
 
 /* The memfd. */
 struct dpa_pages {
@@ -32,9 +24,11 @@ struct dpa_pages {
 enum dpa_back {
 	DPA_BACK_COPIED, /* private anonymous memory; no thread may store there meanwhile */
 	DPA_BACK_PLACED, /* private mapping with a copy of each page: no store is lost */
-	DPA_BACK_CHILD,	 /* the same in a forked child: the pages stay the parent's */
+	DPA_BACK_CHILD,	 /* copied, in a child of one thread: the pages stay the parent's */
 };
 
+/* Is it a mapping of the memfd, shared or private? */
+bool dpa_vma_is_of(const struct dpa_pages *p, const struct dpa_vma *v);
 /* Open a sealed memfd of that size, all holes. 0 or errno. */
 int dpa_pages_open(struct dpa_pages *p, uint64_t size);
 /*
@@ -54,6 +48,35 @@ int dpa_pages_share(const struct dpa_pages *p, uint64_t start, uint64_t end, uin
  */
 int dpa_pages_unshare(const struct dpa_pages *p, uint64_t at, uint64_t off, uint64_t length,
 		      uint64_t room, enum dpa_back how);
+
+/*
+ * Empties what lies in [addr, addr + length) of the memfd: it reads as zeros in each mapping, and its
+ * memory is free. The caller gives the pages themselves back as well (MADV_DONTNEED), because one
+ * that became private meanwhile keeps its bytes. 0: the range has none of ours; DPA_PAGES_EMPTIED;
+ * else errno. Any thread, under no lock.
+ */
+#define DPA_PAGES_EMPTIED -1
+int dpa_pages_empty(const struct dpa_pages *p, uint64_t addr, uint64_t length);
+/* The same for the n bytes of the memfd behind the mapping that ends at `end`: is it done? */
+bool dpa_pages_empty_behind(const struct dpa_pages *p, uint64_t end, uint64_t n);
+/* Does [addr, addr + length) have any? */
+bool dpa_pages_any(const struct dpa_pages *p, uint64_t addr, uint64_t length);
+/* Does the descriptor still lead to the memfd? The program may have closed it (closefrom). */
+bool dpa_pages_have_fd(const struct dpa_pages *p);
+/*
+ * Does the kernel let other processes of the user reach the memory of this one
+ * (process_vm_writev(2))? Not one that is not dumpable, nor with Yama, unless it has named them:
+ * `any`, PR_SET_PTRACER_ANY.
+ */
+bool dpa_proc_open_to_user(bool any);
+/* kernel.yama.ptrace_scope: 0: all; 1: ancestors and tracers it names; 2: with capabilities; 3: none. */
+static inline bool dpa_yama_opens(int scope, bool any)
+{
+	return scope == 0 || (scope == 1 && any);
+}
+
+/* Has [start, end) advice that pages which take its place would not have (MADV_DONTFORK, ...)? */
+bool dpa_proc_advised(uint64_t start, uint64_t end);
 
 /* Threads, and kB of VmPin and VmLck, from /proc/self/status; false: not available. */
 struct dpa_proc_status {

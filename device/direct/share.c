@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * share.c - registered memory that peers may map: the policy, the areas, the regions over them; see
- * share.h.
+ * Which registered memory peers may map: the areas, and the regions over them; share.h. The policy
+ * is in share_policy.c, what the program and fork() do to areas in share_end.c.
  *
  * While pages are exchanged only this thread may store there. Under `auto` the application has no
  * other thread then, and its signals are blocked. The device's own threads quiesce (util/rest.h).
@@ -17,13 +17,11 @@
 #include "ctx/export.h"
 #include "ctx/qp.h"
 #include "ctx/thread.h"
-#include "util/rest.h"
+#include "util/sys.h"
 #include "direct/direct.h"
 #include "share.h"
 
-#define REMOTE                                                                                     \
-	(DPA_ACCESS_REMOTE_WRITE | DPA_ACCESS_REMOTE_READ | DPA_ACCESS_REMOTE_ATOMIC |             \
-	 DPA_ACCESS_MW_BIND)
+#define REMOTE DPA_SHARE_REMOTE
 
 int dpa_share_init(struct dpa_hw *hw)
 {
@@ -36,105 +34,15 @@ int dpa_share_init(struct dpa_hw *hw)
 	else if (dpa_pages_open(&s->pages, DPA_SHARE_BYTES))
 		s->pages.fd = -1; /* then registered memory is not shared */
 	hw->share = s;
-	hw->share_fd = s->pages.fd;
+	if (s->pages.fd >= 0)
+		dpa_share_watch(hw);
+	hw->export->share_inode = s->pages.inode;
+	hw->export->share_dev = (uint64_t)s->pages.dev_major << 32 | s->pages.dev_minor;
+	hw->export->share_fd = s->pages.fd;
 	return 0;
 }
 
-/* ------------------------------------------------------------------- policy */
-
-static uint64_t first_page(uint64_t addr)
-{
-	return (addr + DPA_PAGE - 1) & ~(DPA_PAGE - 1);
-}
-
-static uint64_t end_page(uint64_t addr, uint64_t length)
-{
-	return (addr + length) & ~(DPA_PAGE - 1);
-}
-
-/* The decision for the region itself. */
-static enum dpa_share_why of_region(const struct dpa_hw *hw, uint32_t type, uint32_t access,
-				    uint64_t addr, uint64_t length)
-{
-	if (!(access & REMOTE))
-		return DPA_SHARE_ACCESS;
-	if (type != DPA_MR_MEMORY)
-		return DPA_SHARE_KIND;
-	if (access & DPA_ACCESS_ON_DEMAND)
-		return DPA_SHARE_ON_DEMAND;
-	if (hw->cfg.direct == DPA_CFG_DIRECT_NEVER)
-		return DPA_SHARE_DIRECT;
-	if (!dpa_guard_works())
-		return DPA_SHARE_GUARD;
-	if (hw->cfg.share_mr == DPA_CFG_SHARE_NEVER)
-		return DPA_SHARE_POLICY;
-	if (!hw->share || hw->share->pages.fd < 0)
-		return DPA_SHARE_KERNEL;
-	if (addr + length < addr || first_page(addr) >= end_page(addr, length))
-		return DPA_SHARE_PARTIAL;
-	return DPA_SHARE_YES;
-}
-
-/* The decision for the process. */
-static enum dpa_share_why of_process(bool threads)
-{
-	uint32_t own = dpa_own_threads();
-	struct dpa_proc_status st;
-
-	if (!dpa_proc_status(&st))
-		return DPA_SHARE_KERNEL;
-	if (!threads && st.threads != 1 + own)
-		return DPA_SHARE_THREADS;
-	if (st.pinned || st.locked)
-		return DPA_SHARE_PINNED;
-	return dpa_proc_pins() ? DPA_SHARE_DEVICE : DPA_SHARE_YES;
-}
-
-/* Blocks signals and cancellation, and quiesces the device's threads. True: done. */
-static bool quiesce_process(struct dpa_share_plan *plan)
-{
-	sigset_t all;
-
-	plan->rests = dpa_rest_begin();
-	if (!plan->rests)
-		return false;
-	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &plan->cancel);
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &plan->signals);
-	return true;
-}
-
-void dpa_share_begin(struct dpa_hw *hw, struct dpa_share_plan *plan, const struct dpa_mr_attr *a)
-{
-	plan->rests = false;
-	plan->why = of_region(hw, a->type, a->access, a->addr, a->length);
-	if (plan->why == DPA_SHARE_YES)
-		plan->why = of_process(hw->cfg.share_mr == DPA_CFG_SHARE_ALWAYS);
-	if (plan->why == DPA_SHARE_YES && !quiesce_process(plan))
-		plan->why = DPA_SHARE_THREADS;
-}
-
-void dpa_share_end(struct dpa_share_plan *plan)
-{
-	if (!plan->rests)
-		return;
-	plan->rests = false;
-	pthread_sigmask(SIG_SETMASK, &plan->signals, NULL);
-	pthread_setcancelstate(plan->cancel, NULL);
-	dpa_rest_end();
-}
-
 /* -------------------------------------------------------------------- areas */
-
-static bool ranges_overlap(uint64_t a, uint64_t n, uint64_t b, uint64_t m)
-{
-	return a < b + m && b < a + n;
-}
-
-static bool is_area_live(const struct dpa_area_own *o)
-{
-	return atomic_load_explicit(&o->live, memory_order_relaxed);
-}
 
 /* True for application memory: regions of other kinds never overlap it. */
 static bool is_region(const struct dpa_mr *mr)
@@ -148,23 +56,14 @@ static bool is_used(const struct dpa_hw *hw, const struct dpa_mr *but, uint64_t 
 	for (uint32_t i = 0; i < hw->mr_used_max; i++) {
 		const struct dpa_mr *mr = &hw->export->mr[i];
 
-		if (mr != but && is_region(mr) && ranges_overlap(start, n, mr->addr, mr->length))
+		if (mr != but && is_region(mr) &&
+		    dpa_ranges_overlap(start, n, mr->addr, mr->length))
 			return true;
 	}
 	return false;
 }
 
-static uint64_t start_of(const struct dpa_area_own *o)
-{
-	return atomic_load_explicit(&o->start, memory_order_relaxed);
-}
-
-static uint64_t area_length(const struct dpa_area_own *o)
-{
-	return atomic_load_explicit(&o->length, memory_order_relaxed);
-}
-
-/* Fills in the area at s->next, for this process and for peers. */
+/* The area at s->next, for this process and for others. */
 static void fill_area(struct dpa_hw *hw, uint32_t i, uint64_t start, uint64_t length,
 		      uint8_t *alias)
 {
@@ -187,6 +86,8 @@ static void fill_area(struct dpa_hw *hw, uint32_t i, uint64_t start, uint64_t le
 	a->off = s->next;
 	atomic_store_explicit(&a->serial, s->serial, memory_order_release);
 	s->next += (length + 2 * DPA_SHARE_ROOM - 1) & ~(DPA_SHARE_ROOM - 1);
+	s->bytes += length;
+	dpa_share_watched(s);
 }
 
 static enum dpa_share_why make_area(struct dpa_hw *hw, uint64_t start, uint64_t length,
@@ -199,18 +100,26 @@ static enum dpa_share_why make_area(struct dpa_hw *hw, uint64_t start, uint64_t 
 	uint32_t i = 0;
 	void *alias;
 
-	while (i < DPA_AREAS && is_area_live(&s->own[i]))
+	while (i < DPA_AREAS && dpa_area_is_live(&s->own[i]))
 		i++;
+	if (hw->cfg.share_mr != DPA_CFG_SHARE_ALWAYS &&
+	    s->bytes + length > (uint64_t)hw->cfg.share_total << 20)
+		return DPA_SHARE_BUDGET;
 	if (i == DPA_AREAS || length > DPA_SHARE_BYTES / 2 ||
 	    s->next > DPA_SHARE_BYTES - DPA_SHARE_ROOM - length)
 		return DPA_SHARE_FULL;
 	why = dpa_pages_may(&s->pages, start, start + length, self, 4);
 	if (why != DPA_SHARE_YES)
 		return why;
+	if (s->watch && atomic_load_explicit(&s->watch->special, memory_order_relaxed) &&
+	    dpa_proc_advised(start, start + length))
+		return DPA_SHARE_ADVISED;
+	if (!dpa_pages_have_fd(&s->pages))
+		return DPA_SHARE_KERNEL;
 	alias = mmap(NULL, length, PROT_READ | PROT_WRITE, MAP_SHARED, s->pages.fd, (off_t)s->next);
 	if (alias == MAP_FAILED)
 		return DPA_SHARE_KERNEL;
-	madvise(alias, length, MADV_DONTFORK);
+	dpa_sys_madvise(alias, length, MADV_DONTFORK);
 	if (dpa_pages_share(&s->pages, start, start + length, s->next)) {
 		munmap(alias, length);
 		return DPA_SHARE_KERNEL;
@@ -220,10 +129,10 @@ static enum dpa_share_why make_area(struct dpa_hw *hw, uint64_t start, uint64_t 
 	return DPA_SHARE_YES;
 }
 
-static int unshare_area(const struct dpa_share *s, const struct dpa_area_own *o, enum dpa_back how)
+int dpa_share_back(const struct dpa_share *s, const struct dpa_area_own *o, enum dpa_back how)
 {
-	return dpa_pages_unshare(&s->pages, start_of(o), o->off, area_length(o), DPA_SHARE_ROOM,
-				 how);
+	return dpa_pages_unshare(&s->pages, dpa_area_start(o), o->off, dpa_area_length(o),
+				 DPA_SHARE_ROOM, how);
 }
 
 /* Checks whether the kernel may hold pages. */
@@ -240,7 +149,7 @@ static enum dpa_share_why pages_held(void)
  * Makes an area private. No peer and no thread here uses it. False: a part is still shared, with no
  * peer, and is tried again later.
  */
-static bool unmake_area(struct dpa_hw *hw, uint32_t i, enum dpa_back how)
+bool dpa_share_unmake(struct dpa_hw *hw, uint32_t i, enum dpa_back how)
 {
 	struct dpa_share *s = hw->share;
 	struct dpa_area_own *o = &s->own[i];
@@ -252,8 +161,8 @@ static bool unmake_area(struct dpa_hw *hw, uint32_t i, enum dpa_back how)
 	atomic_store_explicit(&hw->export->area[i].serial, 0, memory_order_seq_cst);
 	atomic_store_explicit(&o->alias, NULL, memory_order_relaxed);
 	if (alias)
-		munmap(alias, area_length(o));
-	/* Pages that are held must stay where they are mapped. */
+		munmap(alias, dpa_area_length(o));
+	/* pages that something has hold of must stay where they are mapped */
 	why = pages_held();
 	if (why != DPA_SHARE_YES) {
 		if (alias) /* at the first try */
@@ -261,15 +170,17 @@ static bool unmake_area(struct dpa_hw *hw, uint32_t i, enum dpa_back how)
 				dpa_share_why_text[why]);
 		return false;
 	}
-	err = unshare_area(s, o, how);
+	err = dpa_share_back(s, o, how);
 	if (err && how == DPA_BACK_COPIED)
-		err = unshare_area(s, o, DPA_BACK_PLACED);
+		err = dpa_share_back(s, o, DPA_BACK_PLACED);
 	if (err) {
 		dpa_log(hw, DPA_LOG_WARN, "registered memory stays shared: %s", strerror(err));
 		return false;
 	}
 	atomic_store_explicit(&o->live, 0, memory_order_seq_cst);
+	s->bytes -= dpa_area_length(o);
 	s->nlive--;
+	dpa_share_watched(s);
 	return true;
 }
 
@@ -284,10 +195,11 @@ static void unmake_unused(struct dpa_hw *hw)
 	struct dpa_share *s = hw->share;
 
 	s->stuck = false;
-	if (of_process(false) == DPA_SHARE_YES && quiesce_process(&plan))
+	if (dpa_share_of_process(hw, false) == DPA_SHARE_YES && dpa_share_stand_still(&plan))
 		how = DPA_BACK_COPIED;
 	for (uint32_t i = 0; i < s->used; i++)
-		if (is_area_live(&s->own[i]) && !s->own[i].refs && !unmake_area(hw, i, how))
+		if (dpa_area_is_live(&s->own[i]) && !s->own[i].refs &&
+		    !dpa_share_unmake(hw, i, how))
 			s->stuck = true;
 	dpa_share_end(&plan);
 }
@@ -300,7 +212,7 @@ static void unmake_unused(struct dpa_hw *hw)
  */
 static bool join_area(struct dpa_hw *hw, uint64_t addr, uint64_t length, uint32_t *at, bool *whole)
 {
-	uint64_t start = first_page(addr), end = end_page(addr, length);
+	uint64_t start = dpa_first_page(addr), end = dpa_end_page(addr, length);
 	struct dpa_share *s = hw->share;
 	bool found = false;
 
@@ -310,9 +222,10 @@ static bool join_area(struct dpa_hw *hw, uint64_t addr, uint64_t length, uint32_
 
 		bool has;
 
-		if (!is_area_live(o) || !ranges_overlap(addr, length, start_of(o), area_length(o)))
+		if (!dpa_area_is_live(o) ||
+		    !dpa_ranges_overlap(addr, length, dpa_area_start(o), dpa_area_length(o)))
 			continue;
-		has = start_of(o) <= start && end <= start_of(o) + area_length(o);
+		has = dpa_area_start(o) <= start && end <= dpa_area_start(o) + dpa_area_length(o);
 		o->refs++;
 		if (!found || has)
 			*at = i;
@@ -324,7 +237,7 @@ static bool join_area(struct dpa_hw *hw, uint64_t addr, uint64_t length, uint32_
 
 void dpa_share_take(struct dpa_hw *hw, struct dpa_mr *mr, const struct dpa_share_plan *plan)
 {
-	uint64_t start = first_page(mr->addr), end = end_page(mr->addr, mr->length);
+	uint64_t start = dpa_first_page(mr->addr), end = dpa_end_page(mr->addr, mr->length);
 	_Atomic uint32_t *area = &hw->export->mr_area[mr - hw->export->mr];
 	enum dpa_share_why why = plan->why;
 	struct dpa_share *s = hw->share;
@@ -338,12 +251,15 @@ void dpa_share_take(struct dpa_hw *hw, struct dpa_mr *mr, const struct dpa_share
 	if (dpa_unlikely(s->stuck))
 		unmake_unused(hw);
 	if (s->nlive && join_area(hw, mr->addr, mr->length, &at, &whole)) {
-		bool there =
-			atomic_load_explicit(&hw->export->area[at].serial, memory_order_relaxed);
+		bool there, look = mr->access & REMOTE && !(mr->access & DPA_ACCESS_ON_DEMAND);
 
-		/* the area may contain only a part of the region; peers may still use that part */
-		if (there && mr->access & REMOTE && !(mr->access & DPA_ACCESS_ON_DEMAND))
+		/* a few bytes of it may be what the area has: no reason not to look */
+		if (look)
 			atomic_store_explicit(area, at + 1, memory_order_seq_cst);
+		/* behind that store: revoke_areas() in share_end.c ends the area, then looks for its regions */
+		there = atomic_load_explicit(&hw->export->area[at].serial, memory_order_seq_cst);
+		if (!there)
+			atomic_store_explicit(area, 0, memory_order_seq_cst);
 		mr->why = !there ? DPA_SHARE_FORKED : whole ? DPA_SHARE_YES : DPA_SHARE_OVERLAP;
 		return;
 	}
@@ -368,8 +284,9 @@ void dpa_share_drop(struct dpa_hw *hw, uint64_t addr, uint64_t length)
 	for (uint32_t i = 0; i < s->used; i++) {
 		struct dpa_area_own *o = &s->own[i];
 
-		if (is_area_live(o) && o->refs &&
-		    ranges_overlap(addr, length, start_of(o), area_length(o)) && !--o->refs)
+		if (dpa_area_is_live(o) && o->refs &&
+		    dpa_ranges_overlap(addr, length, dpa_area_start(o), dpa_area_length(o)) &&
+		    !--o->refs)
 			last = true;
 	}
 	if (last || s->stuck)
@@ -423,7 +340,7 @@ void dpa_share_hide(struct dpa_hw *hw, uint32_t key)
 /* NULL: not in this area, or the area has changed. */
 static uint8_t *at_of(struct dpa_area_own *o, uint32_t live, uint64_t addr, uint64_t n)
 {
-	uint64_t off = addr - start_of(o), length = area_length(o);
+	uint64_t off = addr - dpa_area_start(o), length = dpa_area_length(o);
 	uint8_t *alias = atomic_load_explicit(&o->alias, memory_order_relaxed);
 
 	dpa_acquire_fence();
@@ -468,81 +385,15 @@ uint64_t *dpa_share_word(struct dpa_hw *hw, uint64_t addr)
 		uint32_t live = atomic_load_explicit(&o->live, memory_order_acquire);
 		uint8_t *at = at_of(o, live, addr, 8);
 
-		if (at)
+		/* one that was taken back (share_end.c) may be mapped here no more */
+		if (at &&
+		    atomic_load_explicit(&hw->export->area[i].serial, memory_order_relaxed) == live)
 			return (uint64_t *)(void *)at;
 	}
 	return NULL;
 }
 
-/* --------------------------------------------------------------------- fork */
-
-static void lock_qps(struct dpa_hw *hw, bool lock)
-{
-	for (uint32_t i = 0; i < hw->nslab; i++) {
-		if (lock)
-			dpa_qplock_lock(&hw->slab[i]->lock);
-		else
-			dpa_qp_leave(hw->slab[i]);
-	}
-}
-
-/*
- * A shared mapping would be shared with the child. No thread may copy into the pages while they
- * become private: no peer has a capability, and no thread here holds a QP. Then each generation
- * changes, so that a stopped thread checks again what it read before.
- */
-void dpa_share_before_fork(struct dpa_hw *hw)
-{
-	struct dpa_share *s = hw->share;
-
-	pthread_mutex_lock(&hw->ctl);
-	if (!s || !s->nlive)
-		return;
-	atomic_store_explicit(&hw->no_grants, 1, memory_order_seq_cst);
-	dpa_grant_all(hw);
-	lock_qps(hw, true);
-	for (uint32_t i = 0; i < hw->mr_used_max; i++) {
-		struct dpa_mr *mr = &hw->export->mr[i];
-
-		if (!atomic_exchange_explicit(&hw->export->mr_area[i], 0, memory_order_seq_cst))
-			continue;
-		mr->why = DPA_SHARE_FORKED;
-		dpa_share_show(hw, mr, atomic_load_explicit(&mr->key, memory_order_relaxed));
-	}
-	for (uint32_t i = 0; i < hw->mr_used_max; i++)
-		atomic_fetch_add_explicit(&hw->export->mr_gen[i], 1, memory_order_seq_cst);
-	for (uint32_t i = 0; i < s->used; i++)
-		if (is_area_live(&s->own[i]))
-			unmake_area(hw, i, DPA_BACK_PLACED);
-	lock_qps(hw, false);
-}
-
-void dpa_share_after_fork(struct dpa_hw *hw)
-{
-	bool none = atomic_exchange_explicit(&hw->no_grants, 0, memory_order_seq_cst);
-
-	if (none)
-		dpa_grant_all(hw);
-	pthread_mutex_unlock(&hw->ctl);
-}
-
-/* Copies areas that could not be made private before. The parent is running again. */
-void dpa_share_child(struct dpa_hw *hw)
-{
-	struct dpa_share *s = hw->share;
-
-	dpa_rest_reset();
-	pthread_mutex_init(&hw->ctl, NULL);
-	if (!s || s->pages.fd < 0)
-		return;
-	for (uint32_t i = 0; i < s->used; i++)
-		if (is_area_live(&s->own[i]))
-			unshare_area(s, &s->own[i], DPA_BACK_CHILD);
-	close(s->pages.fd);
-	s->pages.fd = hw->share_fd = -1;
-}
-
-/* No region is left. An area that could not be made private stays as it is. */
+/* No region is left; what could not be made private stays as it is. */
 void dpa_share_fini(struct dpa_hw *hw)
 {
 	struct dpa_share *s = hw->share;
@@ -551,7 +402,8 @@ void dpa_share_fini(struct dpa_hw *hw)
 		return;
 	if (s->stuck)
 		unmake_unused(hw);
-	if (s->pages.fd >= 0)
+	dpa_share_unwatch(hw);
+	if (dpa_pages_have_fd(&s->pages))
 		close(s->pages.fd);
 	free(s);
 	hw->share = NULL;

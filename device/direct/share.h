@@ -24,6 +24,7 @@
 #define DPA_SHARE_H
 
 #include <signal.h>
+#include <dpa_memory.h>
 #include "ctx/export.h"
 #include "ctx/hw.h"
 #include "direct/pages.h"
@@ -38,11 +39,14 @@ struct dpa_area_own {
 
 struct dpa_share {
 	struct dpa_pages pages;
-	uint64_t next; /* offset of the next area in the memfd */
+	uint64_t next;	/* where in the memfd the next area begins; a place is never used again */
+	uint64_t bytes; /* of all areas */
+	struct dpa_memory_watch *watch; /* the preload's; NULL: none */
 	uint32_t serial;
 	uint32_t nlive;
-	bool stuck;	       /* an area without regions could not be made private */
-	_Atomic uint32_t used; /* entries ever in use; grows under hw->ctl */
+	_Atomic uint32_t moved; /* some area may not be where it was made */
+	bool stuck; /* there are areas without a region, that could not be made private */
+	_Atomic uint32_t used; /* entries that are or were in use; grows under hw->ctl */
 	struct dpa_area_own own[DPA_AREAS];
 };
 
@@ -53,6 +57,42 @@ struct dpa_share_plan {
 	sigset_t signals;
 	int cancel;
 };
+
+/* Rights of a region by which peers reach it. */
+#define DPA_SHARE_REMOTE                                                                           \
+	(DPA_ACCESS_REMOTE_WRITE | DPA_ACCESS_REMOTE_READ | DPA_ACCESS_REMOTE_ATOMIC |             \
+	 DPA_ACCESS_MW_BIND)
+
+static inline uint64_t dpa_first_page(uint64_t addr)
+{
+	return (addr + DPA_PAGE - 1) & ~(DPA_PAGE - 1);
+}
+
+static inline uint64_t dpa_end_page(uint64_t addr, uint64_t length)
+{
+	return (addr + length) & ~(DPA_PAGE - 1);
+}
+
+/* Do [a, a + n) and [b, b + m) have a byte in common? Either may end at the end of all addresses. */
+static inline bool dpa_ranges_overlap(uint64_t a, uint64_t n, uint64_t b, uint64_t m)
+{
+	return a < b ? b - a < n : a - b < m;
+}
+
+static inline uint32_t dpa_area_is_live(const struct dpa_area_own *o)
+{
+	return atomic_load_explicit(&o->live, memory_order_relaxed);
+}
+
+static inline uint64_t dpa_area_start(const struct dpa_area_own *o)
+{
+	return atomic_load_explicit(&o->start, memory_order_relaxed);
+}
+
+static inline uint64_t dpa_area_length(const struct dpa_area_own *o)
+{
+	return atomic_load_explicit(&o->length, memory_order_relaxed);
+}
 
 int dpa_share_init(struct dpa_hw *hw);
 /* Context: no lock held. dpa_share_end() must follow in any case. */
@@ -85,7 +125,31 @@ uint8_t *dpa_share_at(struct dpa_hw *hw, uint32_t i, uint32_t serial, uint64_t a
  */
 uint8_t *dpa_share_of(struct dpa_hw *hw, uint32_t key, uint64_t addr, uint64_t n);
 
-/* fork(): hw->ctl is held from the first call to the second; sharing ends. */
+/* --- share_policy.c --- */
+/* The preload's watch over calls that change memory; NULL: the preload is not there. */
+struct dpa_memory_watch *dpa_share_find_watch(void);
+/* The process's answer. threads: may it have some of its own beside this one? */
+enum dpa_share_why dpa_share_of_process(const struct dpa_hw *hw, bool threads);
+/* True: until dpa_share_end() no thread of the device runs, and no signal handler here. */
+bool dpa_share_stand_still(struct dpa_share_plan *plan);
+
+/* --- share.c, for share_end.c; under hw->ctl --- */
+/*
+ * Make area i private; no peer and no thread here may access it. False: a part of it stays a shared
+ * mapping, without peers, and is tried again later.
+ */
+bool dpa_share_unmake(struct dpa_hw *hw, uint32_t i, enum dpa_back how);
+int dpa_share_back(const struct dpa_share *s, const struct dpa_area_own *o, enum dpa_back how);
+
+/* --- share_end.c --- */
+/* The device opens: the program's calls are asked about. */
+void dpa_share_watch(struct dpa_hw *hw);
+/* It closes. When it returns no thread is asking. */
+void dpa_share_unwatch(struct dpa_hw *hw);
+/* An area is there, or is not there any more. Under hw->ctl. */
+void dpa_share_watched(struct dpa_share *s);
+
+/* fork(): hw->ctl is held from the first to the second; sharing ends. */
 void dpa_share_before_fork(struct dpa_hw *hw);
 void dpa_share_after_fork(struct dpa_hw *hw);
 void dpa_share_child(struct dpa_hw *hw);

@@ -19,6 +19,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 #include "foreign/foreign.h"
+#include "util/sys.h"
 #include "ctx/ops.h"
 #include "util/rest.h"
 
@@ -59,7 +60,7 @@ uint8_t *dpa_window_take(struct dpa_window *w, uint32_t n)
 			  MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 		if (at == MAP_FAILED)
 			return NULL;
-		madvise(at, DPA_FOREIGN_WINDOW, MADV_DONTFORK);
+		dpa_sys_madvise(at, DPA_FOREIGN_WINDOW, MADV_DONTFORK);
 		w->mem = at;
 	}
 	n = round_to_line(n);

@@ -189,7 +189,7 @@ static int make_ring(struct dpa_capture_ring **ring)
 		close(fd);
 		return -1;
 	}
-	madvise(p, sizeof(**ring), MADV_DONTFORK);
+	dpa_sys_madvise(p, sizeof(**ring), MADV_DONTFORK);
 	*ring = p;
 	return fd;
 }

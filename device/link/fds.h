@@ -4,15 +4,27 @@
 #define DPA_FDS_H
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdbool.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* True if err means that the process or the machine has no descriptor left. */
 static inline bool dpa_no_fds_left(int err)
 {
 	return err == EMFILE || err == ENFILE;
+}
+
+/* A memfd of so many bytes that cannot shrink under its reader. */
+static inline bool dpa_fd_is_sealed(int fd, size_t bytes)
+{
+	int seals = fcntl(fd, F_GET_SEALS);
+	struct stat st;
+
+	return seals >= 0 && seals & F_SEAL_SHRINK && !fstat(fd, &st) &&
+	       (size_t)st.st_size >= bytes;
 }
 
 /*

@@ -43,7 +43,7 @@ static int make_tx(struct dpa_peer *p)
 		p->tx_map = NULL;
 		return errno;
 	}
-	madvise(p->tx_map, DPA_LANES_BYTES, MADV_DONTFORK);
+	dpa_sys_madvise(p->tx_map, DPA_LANES_BYTES, MADV_DONTFORK);
 	for (uint32_t i = 0; i < DPA_LANES; i++) {
 		p->tx[i].shm = lane_at(p->tx_map, i);
 		p->tx[i].peer = p;
@@ -77,7 +77,7 @@ struct dpa_peer *dpa_peer_new(struct dpa_hw *hw, uint32_t slot, uint32_t gen)
 	p->hw = hw;
 	p->slot = slot;
 	p->gen = gen;
-	p->pidfd = p->sock = p->sock2 = p->wake_fd = p->wait_fd = p->tx_fd = p->share_fd = -1;
+	p->pidfd = p->sock = p->sock2 = p->wake_fd = p->wait_fd = p->tx_fd = -1;
 	err = make_tx(p);
 	if (err) {
 		if (p->tx_fd >= 0)
@@ -93,8 +93,7 @@ struct dpa_peer *dpa_peer_new(struct dpa_hw *hw, uint32_t slot, uint32_t gen)
 
 void dpa_peer_forget_fds(struct dpa_peer *p)
 {
-	int *fds[] = {&p->pidfd,   &p->sock,  &p->sock2,   &p->wake_fd,
-		      &p->wait_fd, &p->tx_fd, &p->share_fd};
+	int *fds[] = {&p->pidfd, &p->sock, &p->sock2, &p->wake_fd, &p->wait_fd, &p->tx_fd};
 
 	dpa_spin_lock(&p->fd_lock);
 	for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++) {

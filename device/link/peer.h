@@ -61,10 +61,7 @@ struct dpa_peer {
 	_Atomic uint64_t left_at;
 	struct dpa_door *door;
 	const struct dpa_export *export;
-	/*
-	 * its shared memory, and the areas of it that are mapped here; NULL: never (direct/area.c)
-	 */
-	int share_fd;
+	/* the areas of its shared memory that are mapped here; NULL: never (direct/area.c) */
 	dpa_spin_t map_lock;
 	_Atomic(struct dpa_area_map *) maps;
 	struct dpa_tx tx[DPA_LANES];

@@ -2,10 +2,11 @@
 /*
  * sock.c - connects two processes of a board.
  *
- * One process connects to the other's abstract socket "\0dpa/<board>/<slot>.<generation>". Both
- * send a hello with six descriptors: rings, exported tables (read-only), wake-up page, the wake-up
- * eventfds of its progress thread and of its waiting application, and the memory that replaces
- * registered memory (direct/share.h). No process waits for another: WQEs that cannot be sent yet
+ * One process connects to the other's abstract socket "\0dpa/<board>/<slot>.<generation>" and both
+ * send a hello with five descriptors: rings, exported tables (read-only), wake-up page, the wake-up
+ * eventfds of its progress thread and of its waiting application. The memory that replaces
+ * registered memory is not among them: a peer that needs it takes it from the kernel, if the kernel
+ * lets it (direct/area.c). No process waits for another: WQEs that cannot be sent yet
  * stay in the SQ. If both connect at the same time both hellos carry the same data, which is
  * harmless.
  */
@@ -30,7 +31,7 @@
 #include "link/sock.h"
 
 #define HELLO_MAGIC 0x3148415044ull
-#define HELLO_FDS   6
+#define HELLO_FDS   5
 
 struct hello {
 	uint64_t magic;
@@ -93,10 +94,7 @@ static void send_refusal(struct dpa_hw *hw, int fd)
 static int send_peer_hello(struct dpa_hw *hw, struct dpa_peer *p, int fd, enum hello_kind kind)
 {
 	struct hello h = hello_of(hw, kind);
-	/* an instance that shares no memory sends any descriptor: the receiver ignores it */
-	int share = hw->share_fd >= 0 ? hw->share_fd : hw->door_fd;
-	int fds[HELLO_FDS] = {p->tx_fd,	   hw->export_fd, hw->door_fd,
-			      hw->wake_fd, hw->wait_fd,	  share};
+	int fds[HELLO_FDS] = {p->tx_fd, hw->export_fd, hw->door_fd, hw->wake_fd, hw->wait_fd};
 	union {
 		char buf[CMSG_SPACE(sizeof(fds))];
 		struct cmsghdr align;
@@ -115,26 +113,16 @@ static int send_peer_hello(struct dpa_hw *hw, struct dpa_peer *p, int fd, enum h
 	return dpa_sys_sendmsg(fd, &m, MSG_NOSIGNAL) == (ssize_t)sizeof(h) ? 0 : errno;
 }
 
-/* True if fd is a memfd of this size that cannot shrink. */
-static bool is_sealed(int fd, size_t bytes)
-{
-	int seals = fcntl(fd, F_GET_SEALS);
-	struct stat st;
-
-	return seals >= 0 && seals & F_SEAL_SHRINK && !fstat(fd, &st) &&
-	       (size_t)st.st_size >= bytes;
-}
-
 static void *map_sealed(int fd, size_t bytes, int prot)
 {
 	void *p;
 
-	if (!is_sealed(fd, bytes))
+	if (!dpa_fd_is_sealed(fd, bytes))
 		return NULL;
 	p = mmap(NULL, bytes, prot, MAP_SHARED, fd, 0);
 	if (p == MAP_FAILED)
 		return NULL;
-	madvise(p, bytes, MADV_DONTFORK);
+	dpa_sys_madvise(p, bytes, MADV_DONTFORK);
 	return p;
 }
 
@@ -167,10 +155,6 @@ static int accept_hello(struct dpa_peer *p, const struct hello *h, int *fds, int
 	fcntl(p->wake_fd, F_SETFL, O_NONBLOCK);
 	fcntl(p->wait_fd, F_SETFL, O_NONBLOCK);
 	fds[3] = fds[4] = -1;
-	if (is_sealed(fds[5], DPA_SHARE_BYTES)) {
-		p->share_fd = fds[5];
-		fds[5] = -1;
-	}
 	if (p->pid > 0) {
 		p->pidfd = (int)syscall(SYS_pidfd_open, p->pid, 0);
 		/*

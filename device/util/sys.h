@@ -19,6 +19,12 @@
 #include <time.h>
 #include <unistd.h>
 
+/* For the device's own memory: the preload records the advice of programs. */
+static inline int dpa_sys_madvise(void *at, size_t n, int advice)
+{
+	return (int)syscall(SYS_madvise, at, n, advice);
+}
+
 static inline int dpa_sys_socket(int family, int type, int protocol)
 {
 	return (int)syscall(SYS_socket, family, type, protocol);

@@ -283,7 +283,7 @@ static struct dpa_remote *remote_new(struct dpa_hw *hw, struct dpa_wire *w,
 	p->hw = hw;
 	p->wire = true;
 	p->slot = UINT32_MAX;
-	p->pidfd = p->sock = p->sock2 = p->wake_fd = p->wait_fd = p->tx_fd = p->share_fd = -1;
+	p->pidfd = p->sock = p->sock2 = p->wake_fd = p->wait_fd = p->tx_fd = -1;
 	errno = aim_at_path(w, r, net, scope);
 	if (errno)
 		goto fail;

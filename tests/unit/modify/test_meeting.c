@@ -124,7 +124,6 @@ static void setup(void)
 	hw->board = &board;
 	hw->export_fd = memfd(sizeof(struct dpa_export));
 	hw->door_fd = memfd(4096);
-	hw->share_fd = -1;
 	hw->export = mmap(NULL, sizeof(*hw->export), PROT_READ | PROT_WRITE, MAP_SHARED,
 			  hw->export_fd, 0);
 	cr_assert_neq(hw->export, MAP_FAILED);

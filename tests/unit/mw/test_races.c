@@ -38,13 +38,13 @@ static uint32_t add32(_Atomic uint32_t *p, uint32_t n, memory_order order)
 	return atomic_fetch_add_explicit(p, n, order);
 }
 
+#include "direct/share.h"
 #undef atomic_load_explicit
 #undef atomic_fetch_add_explicit
 #define atomic_load_explicit	  load32
 #define atomic_fetch_add_explicit add32
 #include "device/ctx/mr.c"
 #include "device/payload/mw.c"
-#include "direct/share.h"
 
 #define LEN 4096u
 

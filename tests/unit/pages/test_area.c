@@ -1,8 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* A peer's areas, mapped here: what it wrote in its table is what the test writes there. */
 #include <criterion/criterion.h>
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/sysmacros.h>
+#include <sys/wait.h>
 #include <unistd.h>
 #include "knobs.h"
 #include "link/peer.h"
@@ -35,10 +43,11 @@ static void area(uint32_t serial, uint64_t start, uint64_t length, uint64_t off)
 
 static void setup(void)
 {
-	int fd = memfd_create("area", MFD_CLOEXEC);
+	int fd = memfd_create("area", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	struct stat st;
 
 	th = th_new(&(struct th_opt){.direct = true, .pull = true});
-	cr_assert(fd >= 0 && !ftruncate(fd, OFF + BYTES));
+	cr_assert(fd >= 0 && !ftruncate(fd, DPA_SHARE_BYTES));
 	file = mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, OFF);
 	theirs = mmap(NULL, sizeof(*theirs), PROT_READ | PROT_WRITE,
 		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -49,14 +58,23 @@ static void setup(void)
 	p->slot = 3;
 	p->gen = 9;
 	p->export = theirs;
-	p->share_fd = fd;
+	cr_assert_eq(fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK), 0);
+	cr_assert_eq(fstat(fd, &st), 0);
+	theirs->share_fd = fd;
+	theirs->share_inode = st.st_ino;
+	theirs->share_dev = (uint64_t)major(st.st_dev) << 32 | minor(st.st_dev);
+	p->pid = getpid();
+	p->pidfd = (int)syscall(SYS_pidfd_open, p->pid, 0);
+	cr_assert_geq(p->pidfd, 0);
 	area(1, START, BYTES, OFF);
 }
 
 static void teardown(void)
 {
 	dpa_areas_unmap(p);
-	close(p->share_fd);
+	if (theirs->share_fd >= 0)
+		close(theirs->share_fd);
+	close(p->pidfd);
 	free(atomic_load(&p->maps));
 	free(p);
 	munmap(theirs, sizeof(*theirs));
@@ -116,9 +134,93 @@ Test(area, none)
 	cr_expect_eq(missing(), 0u, "it ended");
 	cr_expect_not(dpa_area_map(p, I + 1));
 	area(2, START, BYTES, OFF);
-	close(p->share_fd);
-	p->share_fd = -1;
-	cr_expect_not(dpa_area_map(p, I + 1), "the peer gave no file");
+	close(theirs->share_fd);
+	theirs->share_fd = -1;
+	cr_expect_not(dpa_area_map(p, I + 1), "the peer has no file");
+	cr_expect_eq(missing(), 0u, "and is not asked again for this area");
+	area(3, START, BYTES, OFF);
+	cr_expect_eq(missing(), I + 1, "but for the next");
+	teardown();
+}
+
+/* The peer's program may have closed the descriptor, and another file has its number. */
+Test(area, another_file)
+{
+	int fd = memfd_create("other", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+
+	setup();
+	cr_assert(fd >= 0 && !ftruncate(fd, DPA_SHARE_BYTES));
+	cr_assert_eq(fcntl(fd, F_ADD_SEALS, F_SEAL_SHRINK), 0);
+	cr_assert_eq(dup3(fd, theirs->share_fd, O_CLOEXEC), theirs->share_fd);
+	cr_expect_not(dpa_area_map(p, I + 1));
+	close(fd);
+	teardown();
+}
+
+/* A file that can shrink would fault its reader. */
+Test(area, not_sealed)
+{
+	int fd = memfd_create("open", MFD_CLOEXEC | MFD_ALLOW_SEALING);
+	struct stat st;
+
+	setup();
+	cr_assert(fd >= 0 && !ftruncate(fd, DPA_SHARE_BYTES) && !fstat(fd, &st));
+	cr_assert_eq(dup3(fd, theirs->share_fd, O_CLOEXEC), theirs->share_fd);
+	theirs->share_inode = st.st_ino;
+	cr_expect_not(dpa_area_map(p, I + 1));
+	close(fd);
+	teardown();
+}
+
+/* Root's capabilities would open every process. */
+static void drop_capabilities(void)
+{
+	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
+	struct __user_cap_data_struct none[2] = {{0}};
+
+	cr_assert_eq(syscall(SYS_capset, &head, none), 0);
+}
+
+/* A peer that is not dumpable, until it is killed; it has the descriptors of this process. */
+static pid_t start_closed_peer(void)
+{
+	int pipe_fd[2];
+	pid_t pid;
+	char c = 0;
+
+	cr_assert_eq(pipe(pipe_fd), 0);
+	pid = fork();
+	cr_assert_geq(pid, 0);
+	if (!pid) {
+		prctl(PR_SET_DUMPABLE, 0);
+		(void)!write(pipe_fd[1], &c, 1);
+		for (;;)
+			pause();
+	}
+	cr_assert_eq(read(pipe_fd[0], &c, 1), 1);
+	close(pipe_fd[0]);
+	close(pipe_fd[1]);
+	return pid;
+}
+
+/* A process that the kernel keeps from the peer's memory maps none of it. */
+Test(area, as_the_kernel_lets)
+{
+	pid_t pid;
+
+	setup();
+	drop_capabilities();
+	cr_expect(dpa_area_map(p, I + 1), "one's own process");
+	area(2, START, BYTES, OFF);
+	pid = start_closed_peer();
+	close(p->pidfd);
+	p->pid = pid;
+	p->can_pull = true; /* whatever it was: by /proc it is refused as well */
+	p->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
+	cr_expect_not(dpa_area_map(p, I + 1));
+	cr_expect_eq(missing(), 0u);
+	kill(pid, SIGKILL);
+	cr_assert_eq(waitpid(pid, NULL, 0), pid);
 	teardown();
 }
 
@@ -183,7 +285,7 @@ Test(area, nonsense)
 	for (uint32_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
 		area(10 + i, bad[i].start, bad[i].length, bad[i].off);
 		cr_expect_not(dpa_area_map(p, I + 1), "%u", i);
-		cr_expect_eq(missing(), I + 1);
+		cr_expect_eq(missing(), I + 1, "%u", i);
 	}
 	area(9, START, BYTES, OFF);
 	cr_expect(dpa_area_map(p, I + 1));

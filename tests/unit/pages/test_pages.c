@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -547,4 +548,19 @@ Test(pages, status)
 	cr_assert_eq(syscall(SYS_mlock, in_bss, 4096ul), 0); /* sanitizers make mlock() nothing */
 	cr_assert(dpa_proc_status(&s));
 	cr_expect_geq(s.locked, 4u);
+}
+
+/* Memory that the kernel would keep from the user's other processes is not exchanged. */
+Test(pages, open_to_the_user)
+{
+	bool was = dpa_proc_open_to_user(true);
+
+	cr_expect(dpa_yama_opens(0, false) && dpa_yama_opens(0, true));
+	cr_expect(!dpa_yama_opens(1, false) && dpa_yama_opens(1, true));
+	cr_expect(!dpa_yama_opens(2, true) && !dpa_yama_opens(3, true));
+	cr_expect(!dpa_yama_opens('?' - '0', true), "nothing that is not known");
+	cr_assert_eq(prctl(PR_SET_DUMPABLE, 0, 0, 0, 0), 0);
+	cr_expect_not(dpa_proc_open_to_user(true));
+	cr_assert_eq(prctl(PR_SET_DUMPABLE, 1, 0, 0, 0), 0);
+	cr_expect_eq(dpa_proc_open_to_user(true), was);
 }

@@ -75,11 +75,12 @@ static void make_hw(struct th *th, bool pull)
 	hw->ops = &dpa_ops;
 	hw->log = th_log;
 	hw->cfg.log = DPA_CFG_LOG_DEBUG;
+	hw->cfg.share_region = 16;
+	hw->cfg.share_total = 256;
 	hw->pid = getpid();
 	hw->pvm_self = true;
 	hw->door = &th->door;
-	hw->export_fd = hw->door_fd = hw->wake_fd = hw->wait_fd = hw->listen_fd = hw->epfd =
-		hw->share_fd = -1;
+	hw->export_fd = hw->door_fd = hw->wake_fd = hw->wait_fd = hw->listen_fd = hw->epfd = -1;
 	hw->udp = calloc(1, sizeof(*hw->udp));
 	cr_assert_not_null(hw->udp);
 	atomic_store(&hw->udp->fd, -1);

@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * judge.c - may pages be exchanged: as far as the mappings, the stacks and the open files of the
+ * process tell, and its status. Nothing here allocates memory or keeps state.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include "pages.h"
+
+/*
+ * True if a device or the kernel may hold pages of the mapping without a count in VmPin or VmLck.
+ */
+static bool may_hold(const char *name)
+{
+	static const char *const of[] = {"/[aio]",	     "anon_inode:[io_uring]",
+					 "socket:",	     "/dev/nvidia",
+					 "/dev/kfd",	     "/dev/dri/",
+					 "/dev/video",	     "/dev/vfio/",
+					 "/dev/infiniband/", "/dev/mem",
+					 "/dev/uio"};
+
+	for (size_t i = 0; i < sizeof(of) / sizeof(of[0]); i++)
+		if (!strncmp(name, of[i], strlen(of[i])))
+			return true;
+	return false;
+}
+
+/*
+ * Files of drivers that pin pages of a process that has them open, mapped or not. VmPin is 0 then. A
+ * userfaultfd may watch the pages; it would not watch the mapping that takes their place.
+ */
+static bool may_pin(const char *name)
+{
+	static const char *const of[] = {"/dev/nvidia", "/dev/kfd",    "/dev/dri/",
+					 "/dev/vfio/",	"/dev/accel/", "anon_inode:[userfaultfd]"};
+
+	for (size_t i = 0; i < sizeof(of) / sizeof(of[0]); i++)
+		if (!strncmp(name, of[i], strlen(of[i])))
+			return true;
+	return false;
+}
+
+static enum dpa_share_why judge_vma(const struct dpa_pages *p, const struct dpa_vma *v)
+{
+	if (!strcmp(v->name, "[stack]"))
+		return DPA_SHARE_STACK;
+	if (v->shared || v->prot != (PROT_READ | PROT_WRITE))
+		return DPA_SHARE_NOT_ANON;
+	/* what DPA_BACK_PLACED left is usable as well */
+	if (v->inode && !dpa_vma_is_of(p, v))
+		return DPA_SHARE_NOT_ANON;
+	if (v->name[0] == '[' && strcmp(v->name, "[heap]") && strncmp(v->name, "[anon:", 6))
+		return DPA_SHARE_NOT_ANON;
+	return DPA_SHARE_YES;
+}
+
+/*
+ * True if a part of [start, top), which reaches to the end of its last mapping, is the stack of
+ * this thread. The C library keeps a thread's own data at the upper end of its stack, whichever
+ * code allocated the stack, and the kernel has the address of its list of robust mutexes, which is
+ * in that data. So a stack begins with its mapping and ends just behind that list. No other
+ * property of a running thread is available.
+ */
+static bool is_stack_of(uint32_t tid, uint64_t start, uint64_t top)
+{
+	void *list = NULL;
+	uint64_t at;
+	size_t len;
+
+	if (syscall(SYS_get_robust_list, (int)tid, &list, &len))
+		return false;
+	at = (uint64_t)(uintptr_t)list;
+	/* including other thread data that may follow it */
+	return at + DPA_PAGE > start && at < top;
+}
+
+struct linux_dirent64 {
+	uint64_t ino;
+	int64_t off;
+	unsigned short reclen;
+	unsigned char type;
+	char name[];
+};
+
+/* The first thread's stack is [stack]; its thread data is in other memory. */
+static bool has_stack(uint64_t start, uint64_t top)
+{
+	int fd = open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	char buf[4096] __attribute__((aligned(8)));
+	const uint32_t first = (uint32_t)getpid();
+	bool found = false;
+	long n = 0;
+
+	while (fd >= 0 && !found && (n = syscall(SYS_getdents64, fd, buf, sizeof(buf))) > 0)
+		for (long at = 0; at < n && !found;) {
+			const struct linux_dirent64 *d = (const void *)(buf + at);
+			uint32_t tid = (uint32_t)strtoul(d->name, NULL, 10);
+
+			found = tid && tid != first && is_stack_of(tid, start, top);
+			at += d->reclen;
+		}
+	if (fd >= 0)
+		close(fd);
+	return found;
+}
+
+/* True if "3", a name in /proc/self/fd, is such a file. */
+static bool is_pinner(int dir, const char *number)
+{
+	char name[64];
+	/* not the preload's readlinkat(), which takes a look at each path */
+	ssize_t n = syscall(SYS_readlinkat, dir, number, name, sizeof(name) - 1);
+
+	if (n <= 0)
+		return false;
+	name[n] = 0;
+	return may_pin(name);
+}
+
+bool dpa_proc_pins(void)
+{
+	int fd = open("/proc/self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	char buf[4096] __attribute__((aligned(8)));
+	bool found = fd < 0; /* not known */
+	long n;
+
+	while (!found && (n = syscall(SYS_getdents64, fd, buf, sizeof(buf))) > 0)
+		for (long at = 0; at < n && !found;) {
+			const struct linux_dirent64 *d = (const void *)(buf + at);
+
+			found = is_pinner(fd, d->name);
+			at += d->reclen;
+		}
+	if (fd >= 0)
+		close(fd);
+	return found;
+}
+
+enum dpa_share_why dpa_pages_may(const struct dpa_pages *p, uint64_t start, uint64_t end,
+				 const uint64_t *self, int nself)
+{
+	enum dpa_share_why why = DPA_SHARE_YES;
+	uint64_t top = end;
+	struct dpa_vma v;
+	struct dpa_maps m;
+	uint64_t at = start;
+
+	for (int i = 0; i < nself; i++)
+		if (self[i] >= start && self[i] < end)
+			return DPA_SHARE_STACK;
+	if (!dpa_maps_open(&m))
+		return DPA_SHARE_KERNEL;
+	while (why == DPA_SHARE_YES && dpa_maps_next(&m, &v)) {
+		if (may_hold(v.name))
+			why = DPA_SHARE_DEVICE;
+		else if (v.end <= at || at >= end)
+			continue;
+		else if (v.start > at)
+			why = DPA_SHARE_NOT_ANON;
+		else
+			why = judge_vma(p, &v);
+		at = top = v.end;
+	}
+	dpa_maps_close(&m);
+	if (why == DPA_SHARE_YES && at < end)
+		return DPA_SHARE_NOT_ANON;
+	return why == DPA_SHARE_YES && has_stack(start, top) ? DPA_SHARE_STACK : why;
+}
+
+static uint64_t status_field(const char *text, const char *name)
+{
+	const char *p = strstr(text, name);
+
+	return p ? strtoull(p + strlen(name), NULL, 10) : 0;
+}
+
+bool dpa_proc_status(struct dpa_proc_status *s)
+{
+	int fd = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
+	char text[4096];
+	ssize_t n;
+
+	if (fd < 0)
+		return false;
+	n = read(fd, text, sizeof(text) - 1);
+	close(fd);
+	if (n <= 0)
+		return false;
+	text[n] = 0;
+	s->threads = (uint32_t)status_field(text, "\nThreads:\t");
+	s->pinned = status_field(text, "\nVmPin:\t");
+	s->locked = status_field(text, "\nVmLck:\t");
+	return s->threads && strstr(text, "\nVmPin:");
+}
+
+/* Two letters each, <linux/fs/proc/task_mmu.c>: not copied by fork, wiped by it, not dumped,
+ * userfaultfd, guarded. */
+static bool is_special(const char *flags)
+{
+	static const char *const of[] = {" dc", " wf", " dd", " um", " uw", " ui", " gu"};
+
+	for (size_t i = 0; i < sizeof(of) / sizeof(of[0]); i++)
+		if (strstr(flags, of[i]))
+			return true;
+	return false;
+}
+
+/* The text of smaps: "start-end ..." and, some lines below, "VmFlags: rd wr ...". */
+bool dpa_proc_advised(uint64_t start, uint64_t end)
+{
+	struct dpa_maps m = {.fd = open("/proc/self/smaps", O_RDONLY | O_CLOEXEC)};
+	bool in = false, found = m.fd < 0;
+	char *line;
+
+	while (!found && (line = dpa_maps_line(&m))) {
+		char *rest;
+		uint64_t from = strtoull(line, &rest, 16);
+
+		if (rest > line && *rest == '-')
+			in = from < end && strtoull(rest + 1, NULL, 16) > start;
+		else if (in && !strncmp(line, "VmFlags:", 8))
+			found = is_special(line);
+	}
+	if (m.fd >= 0)
+		dpa_maps_close(&m);
+	return found;
+}
+
+/* 0: no Yama, or no restriction. */
+static int yama_scope(void)
+{
+	int fd = open("/proc/sys/kernel/yama/ptrace_scope", O_RDONLY | O_CLOEXEC);
+	char c = 0;
+
+	if (fd < 0)
+		return errno == ENOENT ? 0 : 3;
+	if (read(fd, &c, 1) != 1)
+		c = '3';
+	close(fd);
+	return c - '0';
+}
+
+bool dpa_proc_open_to_user(bool any)
+{
+	return prctl(PR_GET_DUMPABLE, 0, 0, 0, 0) == 1 && dpa_yama_opens(yama_scope(), any);
+}

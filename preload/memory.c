@@ -1,0 +1,287 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * memory.c - calls that change memory. The device may have exchanged pages of registered memory for
+ * pages that its peers map; dpa_memory.h. The program must not see a difference, so the device is
+ * asked before each call. Without such pages a call costs two loads.
+ *
+ * These are called within malloc() and before this library is set up: nothing here allocates, and
+ * until the constructor has run they are system calls.
+ */
+#if defined(__x86_64__) && defined(__LP64__) /* where pages are exchanged */
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include <dpa_memory.h>
+#include "preload.h"
+
+PL_EXPORT struct dpa_memory_watch dpa_memory_watch = {
+	.version = DPA_MEMORY_VERSION, .from = UINT64_MAX, .to = 0};
+
+ssize_t process_madvise(int pidfd, const struct iovec *iov, size_t n, int advice, unsigned flags);
+
+static struct {
+	__typeof__(&madvise) madvise;
+	__typeof__(&mlock) mlock;
+	__typeof__(&mlock2) mlock2;
+	__typeof__(&mlockall) mlockall;
+	__typeof__(&mmap) mmap;
+	__typeof__(&mprotect) mprotect;
+	__typeof__(&mremap) mremap;
+	__typeof__(&munmap) munmap;
+	__typeof__(&pkey_mprotect) pkey_mprotect;
+	__typeof__(&process_madvise) process_madvise;
+} next;
+
+/* The library behind this one: a program's own hooks lie in the C library's functions (UCX). */
+static __attribute__((constructor(101))) void find_next(void)
+{
+#define FIND(name) next.name = (__typeof__(next.name))dlsym(RTLD_NEXT, #name)
+	FIND(madvise);
+	FIND(mlock);
+	FIND(mlock2);
+	FIND(mlockall);
+	FIND(mmap);
+	FIND(mprotect);
+	FIND(mremap);
+	FIND(munmap);
+	FIND(pkey_mprotect);
+	FIND(process_madvise);
+#undef FIND
+}
+
+static PL_OUT_OF_LINE int ask_device(enum dpa_memory_call call, uint64_t addr, uint64_t length,
+				     uint64_t more)
+{
+	__typeof__(int (*)(uint32_t, uint64_t, uint64_t, uint64_t)) device =
+		atomic_load_explicit(&dpa_memory_watch.ask, memory_order_acquire);
+
+	return device ? device(call, addr, length, more) : DPA_MEMORY_PASS;
+}
+
+static inline int ask_more(enum dpa_memory_call call, const void *addr, size_t length, size_t more)
+{
+	uint64_t from = atomic_load_explicit(&dpa_memory_watch.from, memory_order_relaxed);
+	uint64_t to = atomic_load_explicit(&dpa_memory_watch.to, memory_order_relaxed);
+	uint64_t at = (uintptr_t)addr;
+
+	if (__builtin_expect(from >= to, 1) || at >= to || (at < from && length <= from - at))
+		return DPA_MEMORY_PASS;
+	return ask_device(call, at, length, more);
+}
+
+static inline int ask(enum dpa_memory_call call, const void *addr, size_t length)
+{
+	return ask_more(call, addr, length, 0);
+}
+
+/* The same, for calls whose answer is no errno: they happen in any case. */
+static inline void tell(const void *addr, size_t length)
+{
+	(void)ask(DPA_MEMORY_CHANGE, addr, length);
+}
+
+static int fail(int err)
+{
+	errno = err;
+	return -1;
+}
+
+/* ------------------------------------------------------------------ advice */
+
+#ifndef MADV_DONTNEED_LOCKED /* Linux 5.18 */
+#define MADV_DONTNEED_LOCKED 24
+#endif
+#ifndef MADV_COLD /* Linux 5.4 */
+#define MADV_COLD    20
+#define MADV_PAGEOUT 21
+#endif
+#ifndef SYS_process_madvise /* Linux 5.10 */
+#define SYS_process_madvise 440
+#endif
+
+/* PASS: a hint, or an error, which is the same for all memory. *advice: what to say instead. */
+static int ask_advice(const void *addr, size_t length, int *advice)
+{
+	int ret;
+
+	switch (*advice) {
+	case MADV_DONTNEED:
+	case MADV_DONTNEED_LOCKED:
+	case MADV_FREE:
+		if ((uintptr_t)addr % 4096) /* EINVAL, and nothing is emptied */
+			return DPA_MEMORY_PASS;
+		ret = ask(DPA_MEMORY_EMPTY, addr, length);
+		if (ret != DPA_MEMORY_EMPTIED)
+			return ret;
+		if (*advice == MADV_FREE)
+			*advice = MADV_DONTNEED;
+		return DPA_MEMORY_PASS;
+	case MADV_REMOVE:
+		return ask(DPA_MEMORY_REMOVE, addr, length);
+	case MADV_NORMAL:
+	case MADV_RANDOM:
+	case MADV_SEQUENTIAL:
+	case MADV_WILLNEED:
+	case MADV_HUGEPAGE:
+	case MADV_NOHUGEPAGE:
+	case MADV_COLD:
+	case MADV_PAGEOUT:
+	case 22: /* MADV_POPULATE_READ */
+	case 23: /* MADV_POPULATE_WRITE */
+	case 25: /* MADV_COLLAPSE */
+		return DPA_MEMORY_PASS;
+	default:
+		atomic_store_explicit(&dpa_memory_watch.special, 1, memory_order_relaxed);
+		return ask(DPA_MEMORY_PRIVATE, addr, length);
+	}
+}
+
+PL_EXPORT int madvise(void *addr, size_t length, int advice)
+{
+	int err = ask_advice(addr, length, &advice);
+
+	if (__builtin_expect(err, 0))
+		return fail(err);
+	return next.madvise ? next.madvise(addr, length, advice)
+			    : (int)syscall(SYS_madvise, addr, length, advice);
+}
+
+/* Linux 6.13 takes what empties memory of the process itself. */
+static PL_OUT_OF_LINE bool is_self(int pidfd)
+{
+	char path[64], text[512], *pid;
+	long fd, n;
+
+	if (pidfd == -10000 || pidfd == -10001) /* PIDFD_SELF, of a thread and of the process */
+		return true;
+	snprintf(path, sizeof(path), "/proc/self/fdinfo/%d", pidfd);
+	fd = syscall(SYS_openat, AT_FDCWD, path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	n = syscall(SYS_read, (int)fd, text, sizeof(text) - 1);
+	syscall(SYS_close, (int)fd);
+	text[n > 0 ? n : 0] = 0;
+	pid = strstr(text, "\nPid:\t");
+	return pid && atol(pid + 6) == syscall(SYS_getpid);
+}
+
+PL_EXPORT ssize_t process_madvise(int pidfd, const struct iovec *iov, size_t n, int advice,
+				  unsigned flags)
+{
+	bool any = atomic_load_explicit(&dpa_memory_watch.from, memory_order_relaxed) <
+		   atomic_load_explicit(&dpa_memory_watch.to, memory_order_relaxed);
+	int err = errno, ret;
+
+	if (any && n <= IOV_MAX && is_self(pidfd))
+		for (size_t i = 0; i < n; i++) {
+			ret = ask_advice(iov[i].iov_base, iov[i].iov_len, &advice);
+			if (ret)
+				return fail(ret);
+		}
+	errno = err;
+	return next.process_madvise ? next.process_madvise(pidfd, iov, n, advice, flags)
+				    : syscall(SYS_process_madvise, pidfd, iov, n, advice, flags);
+}
+
+/* ---------------------------------------------------------------- mappings */
+
+PL_EXPORT void *mmap(void *addr, size_t length, int prot, int flags, int fd, off_t off)
+{
+	if (flags & MAP_FIXED)
+		tell(addr, length);
+	return next.mmap ? next.mmap(addr, length, prot, flags, fd, off)
+			 : (void *)syscall(SYS_mmap, addr, length, prot, flags, fd, off);
+}
+
+PL_EXPORT void *mmap64(void *addr, size_t length, int prot, int flags, int fd, off_t off)
+	__attribute__((alias("mmap")));
+
+PL_EXPORT int munmap(void *addr, size_t length)
+{
+	tell(addr, length);
+	return next.munmap ? next.munmap(addr, length) : (int)syscall(SYS_munmap, addr, length);
+}
+
+PL_EXPORT int mprotect(void *addr, size_t length, int prot)
+{
+	tell(addr, length);
+	return next.mprotect ? next.mprotect(addr, length, prot)
+			     : (int)syscall(SYS_mprotect, addr, length, prot);
+}
+
+PL_EXPORT int pkey_mprotect(void *addr, size_t length, int prot, int pkey)
+{
+	tell(addr, length);
+	return next.pkey_mprotect ? next.pkey_mprotect(addr, length, prot, pkey)
+				  : (int)syscall(SYS_pkey_mprotect, addr, length, prot, pkey);
+}
+
+/*
+ * The new place is like mmap(MAP_FIXED). With an old size of 0, which makes a second mapping of
+ * shared memory, and with MREMAP_DONTUNMAP the kernel has to see private memory.
+ */
+static int ask_move(const void *addr, size_t old_len, size_t new_len, int flags)
+{
+	if (!old_len || flags & 4 /* MREMAP_DONTUNMAP */)
+		return ask(DPA_MEMORY_PRIVATE, addr, old_len ? old_len : 1);
+	return ask_more(DPA_MEMORY_MOVE, addr, old_len, new_len > old_len ? new_len - old_len : 0);
+}
+
+PL_EXPORT void *mremap(void *addr, size_t old_len, size_t new_len, int flags, ...)
+{
+	void *to = NULL;
+	va_list ap;
+
+	if (flags & MREMAP_FIXED) {
+		va_start(ap, flags);
+		to = va_arg(ap, void *);
+		va_end(ap);
+		tell(to, new_len);
+	}
+	if (__builtin_expect(ask_move(addr, old_len, new_len, flags), 0)) {
+		errno = ENOMEM;
+		return MAP_FAILED;
+	}
+	return next.mremap ? next.mremap(addr, old_len, new_len, flags, to)
+			   : (void *)syscall(SYS_mremap, addr, old_len, new_len, flags, to);
+}
+
+/* ------------------------------------------------------------------- locks */
+
+PL_EXPORT int mlock(const void *addr, size_t length)
+{
+	int err = ask(DPA_MEMORY_PRIVATE, addr, length);
+
+	if (__builtin_expect(err, 0))
+		return fail(err);
+	return next.mlock ? next.mlock(addr, length) : (int)syscall(SYS_mlock, addr, length);
+}
+
+PL_EXPORT int mlock2(const void *addr, size_t length, unsigned flags)
+{
+	int err = ask(DPA_MEMORY_PRIVATE, addr, length);
+
+	if (__builtin_expect(err, 0))
+		return fail(err);
+	return next.mlock2 ? next.mlock2(addr, length, flags)
+			   : (int)syscall(SYS_mlock2, addr, length, flags);
+}
+
+PL_EXPORT int mlockall(int flags)
+{
+	int err = flags & MCL_CURRENT ? ask(DPA_MEMORY_PRIVATE, NULL, SIZE_MAX) : 0;
+
+	if (__builtin_expect(err, 0))
+		return fail(err);
+	return next.mlockall ? next.mlockall(flags) : (int)syscall(SYS_mlockall, flags);
+}
+
+#endif
