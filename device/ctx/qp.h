@@ -109,10 +109,11 @@ struct dpa_req {
 	bool implied; /* a missing response was requested again */
 	/* Rarely used. */
 	bool timer_is_rnr;
-	uint32_t rd_out;   /* READs and atomics sent and not completed */
-	uint32_t una_ssn;  /* messages before the WQE at una_idx */
-	uint32_t lsn;	   /* the last message that the peer has a receive for */
-	uint32_t seen_una; /* recorded by the watchdog at its last check */
+	bool timer_is_room; /* the peer reports room before (ask.c) */
+	uint32_t rd_out;    /* READs and atomics sent and not completed */
+	uint32_t una_ssn;   /* messages before the WQE at una_idx */
+	uint32_t lsn;	    /* the last message that the peer has a receive for */
+	uint32_t seen_una;  /* recorded by the watchdog at its last check */
 	bool seen_stuck;
 	bool asked;	  /* an ASK was sent (ask.c), */
 	uint32_t ask_psn; /* after all packets before this PSN */
@@ -173,7 +174,11 @@ struct dpa_resp {
 	bool patience_spent;	   /* UC, UD: see dpa_rx_must_wait() */
 	bool ack_late : 1;	   /* other hosts: the pending ACK was delayed */
 	bool looked_due : 1;	   /* ask.c: to report to the peer: everything was processed, */
-	bool hint_due : 1;	   /* a request was dropped */
+	bool hint_due : 1;	   /* a request was dropped, */
+	bool full_due : 1;	   /* there is no room for the request of epsn, */
+	bool room_due : 1;	   /* there is room again */
+	bool refused : 1;	   /* the request of epsn had no room: it comes again, */
+	bool room_awaited : 1;	   /* its requester waits for the report of room */
 	uint32_t off;		   /* bytes of the message received */
 	uint32_t rd_head, rd_tail; /* entries [tail, head) are pending */
 	struct dpa_rx_wqe wqe;

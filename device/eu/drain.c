@@ -137,7 +137,7 @@ DPA_STEP struct dpa_hw_qp *drain_step(struct dpa_rx *rx, const struct dpa_slot *
 	payload = slot_payload(rx, s, &units);
 	t->slots = 1;
 	t->dnext = units ? s->data + units : rx->dnext;
-	if (dpa_unlikely(s->opcode >= DPA_LINK_LOOKED)) {
+	if (dpa_unlikely(s->opcode >= DPA_LINK_ROOM)) {
 		if (payload && s->opcode == DPA_LINK_FRAME) {
 			leave_qp(cur, acks);
 			dpa_forward_take(hw, s, payload);
@@ -159,7 +159,7 @@ DPA_STEP struct dpa_hw_qp *drain_step(struct dpa_rx *rx, const struct dpa_slot *
 		}
 		dpa_transport_no_qp(hw, rx, s);
 	} else if (dpa_unlikely(qp->type != DPA_QP_RC || qp->slow.foreign) &&
-		   dpa_rx_must_wait(qp, s)) {
+		   dpa_rx_must_wait(qp, rx->peer, s)) {
 		t->slots = 0;
 		return qp;
 	} else if (dpa_unlikely(atomic_load_explicit(&hw->inspect, memory_order_relaxed)) &&

@@ -21,6 +21,7 @@
 #include "foreign/foreign.h"
 #include "util/sys.h"
 #include "ctx/ops.h"
+#include "ctx/schedule.h"
 #include "util/rest.h"
 
 #define PASSES	  400u	 /* without work, before the thread sleeps */
@@ -217,6 +218,17 @@ static void serve_copies(struct dpa_fqp *fq, struct dpa_fwork *w)
 		dpa_foreign_puts_end(fq, puts, w, ng + np, bad);
 }
 
+/* The requester that was refused may continue: transport/ask.c. */
+static void report_room(struct dpa_hw_qp *qp)
+{
+	struct dpa_resp *r = &qp->resp;
+
+	if (!r->room_awaited || !dpa_foreign_roomy(qp))
+		return;
+	r->room_awaited = false;
+	r->room_due = true;
+}
+
 /* One round for a QP. */
 static void serve_qp(struct dpa_fqp *fq, struct dpa_fwork *w)
 {
@@ -231,6 +243,7 @@ static void serve_qp(struct dpa_fqp *fq, struct dpa_fwork *w)
 		serve_copies(fq, w);
 	if (fq->held || dpa_gets_left(fq))
 		dpa_foreign_queue(fq);
+	report_room(qp);
 	qp->ops->answer(qp);
 	qp->ops->send(qp);
 	dpa_qp_leave(qp);
@@ -421,8 +434,12 @@ void dpa_foreign_lock(struct dpa_hw_qp *qp)
 		dpa_qp_leave(qp);
 		sleep_shortly();
 	}
-	if (qp->fq)
-		qp->fq->leaving = false;
+	if (!qp->fq)
+		return;
+	qp->fq->leaving = false;
+	report_room(qp);
+	if (qp->resp.room_due)
+		dpa_schedule(qp, 0);
 }
 
 void dpa_foreign_close(struct dpa_hw_qp *qp)

@@ -200,6 +200,10 @@ static inline bool dpa_foreign_held(const struct dpa_hw_qp *qp)
 }
 /* True if it can take a packet of len bytes. */
 bool dpa_foreign_room(const struct dpa_hw_qp *qp, uint32_t len);
+/* True if so many puts are free, and room for len bytes cut into as many segments. */
+bool dpa_foreign_fits(const struct dpa_hw_qp *qp, uint32_t puts, uint32_t len);
+/* True if half of the window is free: a peer whose request was refused may continue. */
+bool dpa_foreign_roomy(const struct dpa_hw_qp *qp);
 /* Reserve n bytes of the window for dpa_foreign_put_at(). NULL: no room. */
 uint8_t *dpa_foreign_host(struct dpa_hw_qp *qp, uint32_t n);
 /* Queue a put. `host` is in the window; fq->kind and psn are set. 0 or a vendor error. */

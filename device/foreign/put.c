@@ -27,12 +27,25 @@ static struct dpa_put *put_of(struct dpa_fqp *fq, uint32_t n)
 	return &fq->put[n & (DPA_FOREIGN_PUTS - 1)];
 }
 
-bool dpa_foreign_room(const struct dpa_hw_qp *qp, uint32_t len)
+bool dpa_foreign_fits(const struct dpa_hw_qp *qp, uint32_t puts, uint32_t len)
 {
 	const struct dpa_fqp *fq = qp->fq;
 
-	return !fq->leaving && fq->put_head - fq->put_tail + DPA_COPY_PIECES < DPA_FOREIGN_PUTS &&
-	       dpa_window_room(&fq->in, len + DPA_COPY_PIECES * DPA_CACHE_LINE);
+	return fq->put_head - fq->put_tail + puts < DPA_FOREIGN_PUTS &&
+	       dpa_window_room(&fq->in, len + puts * DPA_CACHE_LINE);
+}
+
+bool dpa_foreign_room(const struct dpa_hw_qp *qp, uint32_t len)
+{
+	return !qp->fq->leaving && dpa_foreign_fits(qp, DPA_COPY_PIECES, len);
+}
+
+bool dpa_foreign_roomy(const struct dpa_hw_qp *qp)
+{
+	const struct dpa_fqp *fq = qp->fq;
+
+	return !fq->leaving && fq->put_head - fq->put_tail <= DPA_FOREIGN_PUTS / 2 &&
+	       fq->in.head - fq->in.tail <= DPA_FOREIGN_WINDOW / 2;
 }
 
 uint8_t *dpa_foreign_host(struct dpa_hw_qp *qp, uint32_t n)

@@ -70,6 +70,8 @@ enum dpa_pkt_flags {
 
 /* Opcodes of entries in addition to those of the BTH. They are never on a wire. */
 enum {
+	/* A responder has no room for a request, or has room again (ask.c). */
+	DPA_LINK_ROOM = 0xf9,
 	/* A requester asks whether all its packets were processed, and the answer (ask.c). */
 	DPA_LINK_LOOKED = 0xfa,
 	DPA_LINK_ASK = 0xfb,
@@ -199,7 +201,7 @@ struct dpa_ext {
 			uint32_t rsvd2;
 		};
 		uint32_t flow_tag; /* in a raw packet */
-		uint32_t serial;   /* in DPA_LINK_ASK; in LOOKED: that of its ASK, 0: a hint */
+		uint32_t serial;   /* in ASK; in its LOOKED, 0: a hint; in ROOM, 0: no room */
 		uint32_t imm;	   /* ImmDt; IETH of SENDs */
 		struct { /* SENDs, WRITEs and READ responses whose payload is not in the entry */
 			uint8_t before[24];

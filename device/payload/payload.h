@@ -74,6 +74,8 @@ uint32_t dpa_place(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa
  */
 uint32_t dpa_source_wait(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_ctrl *c,
 			 uint32_t off, uint32_t n);
+/* True if the result of a READ or an atomic goes into such memory. c is checked. */
+bool dpa_target_is_foreign(const struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_ctrl *c);
 /* The rest of a response, from byte `off` on. number: incremented with each response. */
 struct dpa_response {
 	uint32_t number, off, len, rkey;

@@ -15,12 +15,11 @@ static bool has_payload(const struct dpa_wqe_ctrl *c)
 	       c->opcode == DPA_OP_ATOMIC_WRITE;
 }
 
-static bool is_foreign_wqe(const struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_ctrl *c)
+/* One of its SGEs lies there. */
+static bool names_foreign(const struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_ctrl *c)
 {
 	uint32_t at = dpa_wqe_sge_off(qp, c->opcode);
 
-	if (c->flags & DPA_WQE_INLINE || !has_payload(c))
-		return false;
 	for (uint32_t i = 0; i < c->nsge && i < DPA_MAX_SGE; i++, at += sizeof(struct dpa_sge)) {
 		const struct dpa_sge *g = dpa_wqe_at(qp, idx, at);
 
@@ -28,6 +27,18 @@ static bool is_foreign_wqe(const struct dpa_hw_qp *qp, uint32_t idx, const struc
 			return true;
 	}
 	return false;
+}
+
+static bool is_foreign_wqe(const struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_ctrl *c)
+{
+	return !(c->flags & DPA_WQE_INLINE) && has_payload(c) && names_foreign(qp, idx, c);
+}
+
+bool dpa_target_is_foreign(const struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_ctrl *c)
+{
+	return dpa_unlikely(qp->hw->nforeign) &&
+	       (dpa_op_is_read(c->opcode) || dpa_op_is_atomic(c->opcode)) &&
+	       names_foreign(qp, idx, c);
 }
 
 /*

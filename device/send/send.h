@@ -43,6 +43,8 @@ bool dpa_send_cnp(struct dpa_hw_qp *qp);
 bool dpa_have_tx(struct dpa_hw_qp *qp);
 
 /* --- sent.c: send WQEs after they were sent --- */
+/* True if this READ is split into requests of DPA_READ_CHUNK: loss, or foreign/foreign.h. */
+bool dpa_read_in_parts(const struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c);
 /* Number of READ requests or atomics of a WQE, from byte `from` on (READ): sent.c */
 uint32_t dpa_rd_requests(const struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c, uint32_t from);
 

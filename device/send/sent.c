@@ -9,6 +9,7 @@
 #include "ctx/schedule.h"
 #include "link/fds.h"
 #include "order/order.h"
+#include "payload/payload.h"
 #include "recv/tag.h"
 #include "send/req_state.h"
 #include "send/send.h"
@@ -40,13 +41,18 @@ uint8_t dpa_status_of(uint32_t syndrome)
 	}
 }
 
+bool dpa_read_in_parts(const struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c)
+{
+	return dpa_lossy(qp) || dpa_target_is_foreign(qp, c->index, c);
+}
+
 uint32_t dpa_rd_requests(const struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c, uint32_t from)
 {
 	if (!dpa_op_answers(c->opcode))
 		return 0;
 	if (!dpa_op_is_read(c->opcode))
 		return 1;
-	if (!dpa_lossy(qp) || c->length <= from)
+	if (c->length <= from || !dpa_read_in_parts(qp, c))
 		return 1;
 	return (c->length - 1) / DPA_READ_CHUNK - from / DPA_READ_CHUNK + 1;
 }
@@ -181,6 +187,7 @@ void dpa_req_wait(struct dpa_hw_qp *qp, uint64_t ns, bool rnr)
 {
 	qp->slow.wait_timer = true;
 	qp->req.timer_is_rnr = rnr;
+	qp->req.timer_is_room = false;
 	qp->req.timer = dpa_now_ns() + ns;
 	dpa_schedule(qp, qp->req.timer);
 }

@@ -353,8 +353,10 @@ void dpa_responder_flush(struct dpa_hw_qp *qp)
 	const struct dpa_resp *r = &qp->resp;
 	const bool owes = r->ack_owed || r->rd_tail != r->rd_head;
 
-	if (dpa_likely(!owes && !r->looked_due && !r->hint_due))
+	if (dpa_likely(!owes && !r->looked_due && !r->hint_due && !r->full_due && !r->room_due))
 		return;
+	if (dpa_unlikely(r->full_due || r->room_due))
+		dpa_room_send(qp);
 	if (dpa_foreign_held(qp)) { /* dpa-foreign calls this again when all data is in place */
 		ack_part(qp);
 		return;
@@ -370,8 +372,8 @@ bool dpa_acks_take(struct dpa_acks *acks, struct dpa_hw_qp *qp)
 	struct dpa_resp *r = &qp->resp;
 	struct dpa_tx *tx = qp->tx;
 
-	if (!has_short_ack(qp) || r->looked_due || r->hint_due || acks->n == DPA_ACKS ||
-	    (acks->n && acks->tx != tx))
+	if (!has_short_ack(qp) || r->looked_due || r->hint_due || r->full_due || r->room_due ||
+	    acks->n == DPA_ACKS || (acks->n && acks->tx != tx))
 		return false;
 	acks->tx = tx;
 	acks->ack[acks->n].src = (uint16_t)(qp->qpn & DPA_QPN_INDEX);

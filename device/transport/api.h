@@ -23,10 +23,11 @@ void dpa_transport_rx(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct 
 		      const uint8_t *payload);
 /*
  * True if the packet must stay in its ring for a moment. UC and UD lose messages that find no
- * receive WQE. A sender on the same host is faster than any wire, so a receiver that was keeping up
- * gets time to post. Context: the QP's lock.
+ * receive WQE, or no room in a window of foreign/foreign.h. A sender on the same host is faster
+ * than any wire, so a receiver that was keeping up gets time to post. RC: there is no room, and the
+ * requester cannot be notified (ask.c). Context: the QP's lock.
  */
-bool dpa_rx_must_wait(struct dpa_hw_qp *qp, const struct dpa_slot *s);
+bool dpa_rx_must_wait(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s);
 /* Send pending ACK and responses after the packets of a batch. Context: the QP's lock. */
 void dpa_responder_flush(struct dpa_hw_qp *qp);
 /*

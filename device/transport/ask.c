@@ -28,12 +28,29 @@
  * its ring does not answer ASK. ASK carries the PSN of the oldest WQE; its NO_QP returns it. A hint
  * needs no order: it is sent after the batch, one for all dropped requests.
  *
- * Neither word is an IBA packet: they are not captured and never on a wire.
+ * A QP that receives into memory which the CPU does not address (foreign/foreign.h) has a window for it.
+ * A request that finds no room there must not stay at the front of the ring, for packets of other
+ * QPs lie behind it:
+ *
+ *   responder                                   requester
+ *   no room for the request of epsn:
+ *   it and those behind it are dropped,
+ *   ROOM (0) ---------------------------------> SENDING -> TIMER, back at that PSN
+ *   half of the window is free:
+ *   ROOM (1) ---------------------------------> TIMER -> SENDING
+ *
+ * It costs no retry, acknowledges nothing, and is sent although ACKs are held back. The timer of
+ * ROOM_NS is for a ROOM (1) that was lost with the responder's process.
+ *
+ * None of these words is an IBA packet: they are not captured and never on a wire.
  */
 #include "ctx/qp.h"
+#include "foreign/foreign.h"
 #include "link/kick.h"
 #include "transport/api.h"
 #include "transport.h"
+
+#define ROOM_NS 250000000ull
 
 static bool asks_outstanding(const struct dpa_hw_qp *qp)
 {
@@ -136,6 +153,29 @@ void dpa_looked_rx(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa
 		dpa_requester_run(qp);
 }
 
+/* The PSN is one of those that are outstanding: so much was sent, and it is not acknowledged. */
+static bool is_outstanding(const struct dpa_req *r, uint32_t psn)
+{
+	return dpa_psn_diff(psn, r->una_psn) >= 0 && dpa_psn_diff(psn, r->max_psn) < 0;
+}
+
+void dpa_room_rx(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s)
+{
+	const bool room = ((const struct dpa_ext *)s->ext)->serial != 0;
+	struct dpa_req *r = &qp->req;
+
+	if (!connected_to(qp, peer, s) || !is_sending(qp) || !is_outstanding(r, s->psn))
+		return;
+	if (!room && !qp->slow.wait_timer) { /* RNR, a retry: it comes again behind those */
+		dpa_rewind(qp, s->psn);
+		dpa_req_wait(qp, ROOM_NS, true);
+		r->timer_is_room = true;
+	} else if (room && qp->slow.wait_timer && r->timer_is_room) {
+		qp->slow.wait_timer = false;
+		dpa_requester_run(qp);
+	}
+}
+
 /* ------------------------------------------------------------- the responder */
 
 static bool is_up(const struct dpa_peer *peer)
@@ -182,5 +222,74 @@ void dpa_looked_send(struct dpa_hw_qp *qp)
 		dpa_tx_owe_kick(tx, qp->hw);
 	/* a pending answer has scheduled the QP already */
 	if (r->hint_due || (r->looked_due && !owes))
+		dpa_tx_full(qp, tx);
+}
+
+/* Requests of a QP that is told when there is room. XRC targets and others wait in the ring. */
+static bool is_told(const struct dpa_hw_qp *qp, const struct dpa_peer *peer,
+		    const struct dpa_slot *s)
+{
+	const uint16_t p = dpa_op_props(s->opcode);
+
+	return qp->type == DPA_QP_RC && qp->transport == DPA_BTH_RC && !qp->pkt_flags &&
+	       !dpa_lossy(qp) && peer && !peer->wire && is_up(peer) &&
+	       (s->opcode & DPA_BTH_TRANSPORT) == DPA_BTH_RC && p & DPA_OPP_VALID &&
+	       !(p & DPA_OPP_RESP);
+}
+
+/*
+ * A response has room: that of a READ into such memory was asked for with regard to it, others need
+ * none. Of a QP that leaves it is dropped.
+ */
+static bool is_response(const struct dpa_slot *s)
+{
+	return dpa_op_props(s->opcode) & DPA_OPP_RESP;
+}
+
+bool dpa_room_waits(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s)
+{
+	return s->len && !dpa_foreign_room(qp, s->len) && !is_told(qp, peer, s) && !is_response(s);
+}
+
+bool dpa_room_refuses(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s)
+{
+	const int32_t ahead = dpa_psn_diff(s->psn, qp->resp.epsn);
+	struct dpa_resp *r = &qp->resp;
+
+	if (!is_told(qp, peer, s) && is_response(s) && peer && !peer->wire && !dpa_lossy(qp))
+		return s->len && qp->fq->leaving;
+	if (!is_told(qp, peer, s))
+		return s->len && !dpa_foreign_room(qp, s->len); /* off a wire: it comes again */
+	if (ahead)
+		return ahead > 0 && r->refused;
+	r->refused = s->len && !dpa_foreign_room(qp, s->len);
+	r->full_due = r->room_awaited = r->refused;
+	r->room_due = false;
+	return r->refused;
+}
+
+void dpa_room_send(struct dpa_hw_qp *qp)
+{
+	struct dpa_resp *r = &qp->resp;
+	struct dpa_peer *peer = qp->peer;
+	struct dpa_tx *tx;
+	bool sent = false;
+
+	if (!peer || peer->wire || !is_up(peer)) {
+		r->full_due = r->room_due = false;
+		return;
+	}
+	tx = &peer->tx[qp->lane];
+	if (r->full_due && put_word(qp, tx, DPA_LINK_ROOM, r->epsn, 0)) {
+		r->full_due = false;
+		sent = true;
+	}
+	if (r->room_due && !r->full_due && put_word(qp, tx, DPA_LINK_ROOM, r->epsn, 1)) {
+		r->room_due = false;
+		sent = true;
+	}
+	if (sent)
+		dpa_tx_owe_kick(tx, qp->hw);
+	if (r->full_due || r->room_due)
 		dpa_tx_full(qp, tx);
 }

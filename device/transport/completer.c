@@ -245,7 +245,7 @@ static void read_response(struct dpa_hw_qp *qp, struct dpa_peer *peer, const str
 		dpa_req_fail(qp, dpa_status_of(syn), syn);
 		return;
 	}
-	if (dpa_lossy(qp) && r->rd_out && r->read_off + s->len < c->length)
+	if (r->rd_out && r->read_off + s->len < c->length && dpa_read_in_parts(qp, c))
 		r->rd_out -=
 			(r->read_off + s->len) / DPA_READ_CHUNK != r->read_off / DPA_READ_CHUNK;
 	r->read_off += s->len;

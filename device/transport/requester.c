@@ -5,6 +5,7 @@
  */
 #include "ctx/schedule.h"
 #include "ctx/cq.h"
+#include "foreign/foreign.h"
 #include "ctx/mr.h"
 #include "payload/mw.h"
 #include "transport/xrc_branch.h"
@@ -275,10 +276,22 @@ static enum step send_data(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_
 	return STEP_SENT;
 }
 
+/* A chunk of a READ comes in slots of DPA_LANE_MTU bytes, each cut where an SGE ends. */
+#define READ_PUTS (DPA_READ_CHUNK / DPA_LANE_MTU + DPA_MAX_SGE)
+_Static_assert((DPA_MAX_RD_ATOMIC + 1) * READ_PUTS < DPA_FOREIGN_PUTS - DPA_COPY_PIECES,
+	       "READs that may be outstanding together have room in a window that is empty");
+
+/* The window has room for the responses of n requests into memory that the CPU does not address. */
+static bool responses_fit(struct dpa_hw_qp *qp, uint32_t n)
+{
+	return !dpa_foreign_use(qp) || /* the response fails */
+	       dpa_foreign_fits(qp, n * READ_PUTS + DPA_COPY_PIECES, n * DPA_READ_CHUNK);
+}
+
 /*
  * Sends a READ or atomic request: one packet, which uses the PSNs of its response (IBA 9.7.3.1).
- * Where packets are lost a long READ is split into several requests, so that no more is in flight
- * than the receiver has room for.
+ * Where packets are lost, and into memory that the CPU does not address, a long READ is split into
+ * several requests, so that no more is in flight than the receiver has room for.
  */
 /* IBA 9.7.3 (read-psns), 9.7.3 (read-limit), 9.4.4 (rest) */
 static enum step send_request(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_ctrl *c)
@@ -292,12 +305,14 @@ static enum step send_request(struct dpa_hw_qp *qp, uint32_t idx, const struct d
 
 	if (read && !off && idx == r->una_idx)
 		off = r->read_off;
-	if (read && dpa_lossy(qp) && len > off - off % DPA_READ_CHUNK + DPA_READ_CHUNK)
+	if (read && len > off - off % DPA_READ_CHUNK + DPA_READ_CHUNK && dpa_read_in_parts(qp, c))
 		len = off - off % DPA_READ_CHUNK + DPA_READ_CHUNK;
 	if (r->una_idx == r->send_idx && off <= r->read_off)
 		r->rd_out = 0;
 	if (r->rd_out >= qp->attr.max_rd_atomic)
 		return STEP_WAIT;
+	if (dpa_target_is_foreign(qp, idx, c) && !responses_fit(qp, r->rd_out + 1))
+		return STEP_WAIT; /* dpa-foreign runs the QP */
 	op = bth_opcode(qp, c->opcode, true, true);
 	if (c->opcode == DPA_OP_ATOMIC_WRITE)
 		n = 8;

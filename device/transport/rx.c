@@ -39,21 +39,20 @@ static bool has_rwqe(struct dpa_hw_qp *qp)
 	return dpa_rq_head(qp);
 }
 
-bool dpa_rx_must_wait(struct dpa_hw_qp *qp, const struct dpa_slot *s)
+bool dpa_rx_must_wait(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s)
 {
+	const bool full = dpa_unlikely(qp->slow.foreign) && dpa_room_waits(qp, peer, s);
 	struct dpa_resp *r = &qp->resp;
 	uint16_t p = dpa_op_props(s->opcode);
 
-	if (dpa_unlikely(qp->slow.foreign) && s->len && !dpa_foreign_room(qp, s->len))
-		return true;
 	if (qp->type == DPA_QP_RC)
-		return false;
+		return full;
 	bool takes = p & DPA_OPP_SEND ? p & DPA_OPP_START : p & DPA_OPP_RQ;
 	uint64_t now;
 
-	if (!qp_receives(qp) || !takes || r->have_wqe)
+	if (!full && (!qp_receives(qp) || !takes || r->have_wqe))
 		return false;
-	if (dpa_likely(has_rwqe(qp))) {
+	if (dpa_likely(!full && has_rwqe(qp))) {
 		r->waiting_since = 0;
 		r->patience_spent = false;
 		return false;
@@ -169,6 +168,10 @@ void dpa_rx_any(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_sl
 		dpa_looked_rx(qp, peer, s);
 		return;
 	}
+	if (dpa_unlikely(s->opcode == DPA_LINK_ROOM)) {
+		dpa_room_rx(qp, peer, s);
+		return;
+	}
 	if (dpa_unlikely(s->opcode == DPA_LINK_ASK)) {
 		if (qp_receives(qp) && peer && from_peer(qp, peer, s))
 			dpa_ask_rx(qp, peer, s);
@@ -186,8 +189,8 @@ void dpa_rx_any(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_sl
 			dpa_rx_drop(qp, peer, s);
 		return;
 	}
-	if (dpa_unlikely(qp->slow.foreign) && s->len && !dpa_foreign_room(qp, s->len)) {
-		dpa_count(qp->hw, DPA_CNT_rx_dropped, 1); /* from the wire: it is sent again */
+	if (dpa_unlikely(qp->slow.foreign) && dpa_room_refuses(qp, peer, s)) {
+		dpa_count(qp->hw, DPA_CNT_rx_dropped, 1);
 		return;
 	}
 	if (dpa_unlikely(qp->type == DPA_QP_RAW)) {
@@ -243,6 +246,7 @@ void dpa_transport_reset(struct dpa_hw_qp *qp)
 	qp->resp.last_op = 0xff;
 	qp->resp.nak_sent = qp->resp.have_wqe = qp->resp.ack_owed = qp->resp.ack_late = false;
 	qp->resp.looked_due = qp->resp.hint_due = false;
+	qp->resp.full_due = qp->resp.room_due = qp->resp.refused = qp->resp.room_awaited = false;
 	dpa_waits_no_more(qp);
 	qp->resp.off = 0;
 	qp->resp.tm.kind = 0;

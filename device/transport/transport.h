@@ -92,6 +92,17 @@ void dpa_ask_hint(struct dpa_hw_qp *qp, const struct dpa_slot *s);
  * flush.
  */
 void dpa_looked_send(struct dpa_hw_qp *qp);
+/*
+ * A packet for a QP with slow.foreign whose window has no room for it. waits: it must stay in its
+ * ring, as its sender cannot be told. refuses: it is dropped now, and so are the requests behind
+ * one that was; a requester of this host is told with the next flush, and sends it again.
+ */
+bool dpa_room_waits(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s);
+bool dpa_room_refuses(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s);
+/* Sends what is due; what finds no room in the ring goes with a later flush. */
+void dpa_room_send(struct dpa_hw_qp *qp);
+/* Process the report of the peer. */
+void dpa_room_rx(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s);
 
 /* --- ud.c --- */
 /* QP with a rate limit: true if n bytes may leave now. Else the QP is scheduled. */

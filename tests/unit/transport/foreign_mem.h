@@ -8,6 +8,7 @@
 #define DPA_TEST_FOREIGN_MEM_H
 
 #include <criterion/criterion.h>
+#include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>

@@ -286,14 +286,14 @@ Test(transport_uc, a_receiver_gets_a_moment_to_post)
 	th_ring(&th->a);
 	cr_assert(th_take(&th->a, &p));
 	for (int again = 0; again < 2; again++) {
-		cr_expect(dpa_rx_must_wait(th->b.qp, &p.s));
+		cr_expect(dpa_rx_must_wait(th->b.qp, th->peer, &p.s));
 		th_now += 40000000ull;
-		cr_expect(dpa_rx_must_wait(th->b.qp, &p.s), "it does so after 40 ms");
+		cr_expect(dpa_rx_must_wait(th->b.qp, th->peer, &p.s), "it does so after 40 ms");
 		th_now += 20000000ull;
-		cr_expect_not(dpa_rx_must_wait(th->b.qp, &p.s), "it does not");
-		cr_expect_not(dpa_rx_must_wait(th->b.qp, &p.s), "once");
+		cr_expect_not(dpa_rx_must_wait(th->b.qp, th->peer, &p.s), "it does not");
+		cr_expect_not(dpa_rx_must_wait(th->b.qp, th->peer, &p.s), "once");
 		cr_assert(th_recv(&th->b, 1, 0, 100));
-		cr_expect_not(dpa_rx_must_wait(th->b.qp, &p.s), "there is one");
+		cr_expect_not(dpa_rx_must_wait(th->b.qp, th->peer, &p.s), "there is one");
 		th->b.qp->rq_ci = th->b.dbrec.rq_pi;
 	}
 	th_free(th);
