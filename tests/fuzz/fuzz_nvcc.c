@@ -5,6 +5,9 @@
 #include <stdlib.h>
 
 #include "tools/dpa-nvcc/translate.h"
+#include "tools/text/text.h"
+
+const char text_program[] = "fuzz_nvcc";
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 

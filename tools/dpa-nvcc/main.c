@@ -8,6 +8,8 @@
 
 #include "nvcc.h"
 
+const char text_program[] = "dpa-nvcc";
+
 void options_help(void)
 {
 	fputs("usage: dpa-nvcc [options] FILE...\n"

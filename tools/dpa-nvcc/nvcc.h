@@ -5,22 +5,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
-
-struct list {
-	char **v; /* ends with NULL if it is not empty */
-	size_t n;
-};
-
-void list_add(struct list *l, const char *s);
-void list_cat(struct list *l, const struct list *from);
-void list_free(struct list *l);
-
-/* p, unless memory ran out: then the program ends. */
-void *must(void *p);
-char *strf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-/* Prints "dpa-nvcc: error: ..."; returns false. */
-bool error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-bool ends_with(const char *s, const char *end);
+#include "text.h"
 
 enum phase {
 	PHASE_LINK,	   /* a program, or a shared library: -shared */

@@ -20,26 +20,14 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
+#include "text.h"
 
-/* A growing list of strings that it owns, NULL-terminated at every time. */
-struct list {
-	char **v;
-	size_t n;
-};
-
-void list_add(struct list *l, const char *s);
-void list_addf(struct list *l, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-void list_cat(struct list *l, const struct list *from);
-void list_free(struct list *l);
 /*
  * Splits at blanks (quotes and backslashes as in a shell). Lists of options may also have commas
  * between options: list_split() recognizes them by what follows, list_words() leaves them alone.
  */
 void list_split(struct list *l, const char *s);
 void list_words(struct list *l, const char *s);
-char *strf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
-void *must(void *p);
-
 /* For sources that dpacc has made: -w leaves notes about changes between versions of gcc. */
 #define QUIET "-w -Wno-psabi -Wno-packed-bitfield-compat"
 
@@ -98,8 +86,7 @@ struct job {
 	bool made_dir;
 };
 
-/* All print what is wrong on stderr, behind "dpacc: error: ", and return false. */
-bool error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
+/* All print what is wrong by error(), and return false. */
 bool options_parse(struct options *o, int argc, char **argv);
 void options_help(void);
 void options_free(struct options *o);

@@ -11,6 +11,8 @@
 #include "dpacc.h"
 #include "knobs.h"
 
+const char text_program[] = "dpacc";
+
 /* The folder of this program. */
 static bool own_folder(char *dir)
 {

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Lists, strings, commands. */
+/* Words of a list, commands, files. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <spawn.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,80 +15,6 @@
 extern char **environ;
 
 volatile sig_atomic_t interrupted;
-
-bool error(const char *fmt, ...)
-{
-	va_list ap;
-
-	va_start(ap, fmt);
-	fputs("dpacc: error: ", stderr);
-	vfprintf(stderr, fmt, ap);
-	fputc('\n', stderr);
-	va_end(ap);
-	return false;
-}
-
-void *must(void *p)
-{
-	if (!p) {
-		error("out of memory");
-		exit(1);
-	}
-	return p;
-}
-
-static char *format_text(const char *fmt, va_list ap)
-{
-	char *s;
-
-	if (vasprintf(&s, fmt, ap) < 0)
-		s = NULL;
-	return must(s);
-}
-
-char *strf(const char *fmt, ...)
-{
-	va_list ap;
-	char *s;
-
-	va_start(ap, fmt);
-	s = format_text(fmt, ap);
-	va_end(ap);
-	return s;
-}
-
-void list_add(struct list *l, const char *s)
-{
-	l->v = must(realloc(l->v, (l->n + 2) * sizeof(*l->v)));
-	l->v[l->n++] = must(strdup(s));
-	l->v[l->n] = NULL;
-}
-
-void list_addf(struct list *l, const char *fmt, ...)
-{
-	va_list ap;
-	char *s;
-
-	va_start(ap, fmt);
-	s = format_text(fmt, ap);
-	va_end(ap);
-	list_add(l, s);
-	free(s);
-}
-
-void list_cat(struct list *l, const struct list *from)
-{
-	for (size_t i = 0; i < from->n; i++)
-		list_add(l, from->v[i]);
-}
-
-void list_free(struct list *l)
-{
-	for (size_t i = 0; i < l->n; i++)
-		free(l->v[i]);
-	free(l->v);
-	*l = (struct list){0};
-}
 
 /* "-Wl,-z,now" is one word; "-O2,-g" is two, and so is "-O2, -g". */
 static bool comma_splits(const char *word, const char *p)

@@ -7,6 +7,9 @@
 
 #include "tools/dpa-nvcc/lex.h"
 #include "tools/dpa-nvcc/translate.h"
+#include "tools/text/text.h"
+
+const char text_program[] = "test_translate";
 
 static char messages[4096];
 

@@ -1,18 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Lists and strings. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "nvcc.h"
+#include "text.h"
 
 bool error(const char *fmt, ...)
 {
 	va_list ap;
 
 	va_start(ap, fmt);
-	fputs("dpa-nvcc: error: ", stderr);
+	fprintf(stderr, "%s: error: ", text_program);
 	vfprintf(stderr, fmt, ap);
 	fputc('\n', stderr);
 	va_end(ap);
@@ -28,23 +26,24 @@ void *must(void *p)
 	return p;
 }
 
+static char *format_text(const char *fmt, va_list ap)
+{
+	char *s;
+
+	if (vasprintf(&s, fmt, ap) < 0)
+		s = NULL;
+	return must(s);
+}
+
 char *strf(const char *fmt, ...)
 {
 	va_list ap;
 	char *s;
 
 	va_start(ap, fmt);
-	if (vasprintf(&s, fmt, ap) < 0)
-		s = NULL;
+	s = format_text(fmt, ap);
 	va_end(ap);
-	return must(s);
-}
-
-bool ends_with(const char *s, const char *end)
-{
-	size_t n = strlen(s), m = strlen(end);
-
-	return n >= m && !strcmp(s + n - m, end);
+	return s;
 }
 
 void list_add(struct list *l, const char *s)
@@ -52,6 +51,18 @@ void list_add(struct list *l, const char *s)
 	l->v = must(realloc(l->v, (l->n + 2) * sizeof(*l->v)));
 	l->v[l->n++] = must(strdup(s));
 	l->v[l->n] = NULL;
+}
+
+void list_addf(struct list *l, const char *fmt, ...)
+{
+	va_list ap;
+	char *s;
+
+	va_start(ap, fmt);
+	s = format_text(fmt, ap);
+	va_end(ap);
+	list_add(l, s);
+	free(s);
 }
 
 void list_cat(struct list *l, const struct list *from)
@@ -66,4 +77,11 @@ void list_free(struct list *l)
 		free(l->v[i]);
 	free(l->v);
 	*l = (struct list){0};
+}
+
+bool ends_with(const char *s, const char *end)
+{
+	size_t n = strlen(s), m = strlen(end);
+
+	return n >= m && !strcmp(s + n - m, end);
 }
