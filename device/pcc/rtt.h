@@ -6,10 +6,10 @@
 #include "split.h"
 
 struct dpa_pcc_rtt_param {
-	uint64_t min_rate, max_rate; /* bytes/s; at max_rate a flow is not paced */
-	uint64_t ai;		     /* bytes/s of a raise: four in a target's time at most */
-	uint32_t target, max;	     /* ns */
-	uint32_t beta; /* of 65536: times 1 - target / rtt; a cut takes a half at most */
+	uint64_t min_rate, max_rate; /* bytes/s; from max_rate on a flow is not paced */
+	uint64_t ai;		     /* bytes/s that each change adds */
+	uint32_t target, max;	     /* ns: target of a flow at 100 Mbit/s; less of faster ones */
+	uint32_t beta; /* of 65536: weight of the distance from the target in a change */
 };
 
 extern const struct dpa_pcc_rtt_param dpa_pcc_rtt_default;

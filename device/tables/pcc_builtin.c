@@ -5,14 +5,12 @@
 
 static const struct dpa_pcc_builtin_param rtt_params[DPA_PCC_P_RTT_NUM] = {
 	[DPA_PCC_P_RTT_TARGET] = {200000, 1000, 1000000000,
-				  "RTT_TARGET, ns: below it the rate rises"},
-	[DPA_PCC_P_RTT_MAX] =
-		{2000000, 1000, 1000000000,
-		 "RTT_MAX, ns: from it on the rate is cut even if round trips get shorter"},
-	[DPA_PCC_P_RTT_BETA] = {52429, 1, 65536,
-				"BETA, of 65536: factor of 1 - RTT_TARGET / rtt in a cut"},
-	[DPA_PCC_P_RTT_AI] = {40, 1, 100000,
-			      "AI, Mbit/s: added for each quarter of RTT_TARGET below it"},
+				  "RTT_TARGET, ns, of a flow at 100 Mbit/s; less of faster ones"},
+	[DPA_PCC_P_RTT_MAX] = {2000000, 1000, 1000000000,
+			       "RTT_MAX, ns: from it on shorter round trips bring no relief"},
+	[DPA_PCC_P_RTT_BETA] = {13107, 1, 65536,
+				"BETA, of 65536: weight of the distance from the target"},
+	[DPA_PCC_P_RTT_AI] = {10, 1, 100000, "AI, Mbit/s that each round trip adds"},
 	[DPA_PCC_P_RTT_MIN_RATE] = {10, 1, 100000, "MIN_RATE, Mbit/s"},
 };
 
