@@ -7,15 +7,13 @@
 #include <string.h>
 #include "cc/cc.h"
 #include "pcc/dcqcn.h"
+#include "pcc/report.h"
 #include "pcc/rtt.h"
 #include "tables/pcc.h"
 #include "util/clock.h"
 
 #define MBIT	  UINT64_C(125000)
-#define TX_GAP	  UINT64_C(8000)     /* ns between two TX events of a flow, at least */
-#define TX_BYTES  65536u	     /* but one event after this many bytes in any case */
 #define CHECK_GAP UINT64_C(50000000) /* ns between two checks that the image's process lives */
-#define LINE_RATE (DPA_PCC_LINE_GBPS * 1000 * MBIT)
 
 /* ------------------------------------------------------------------- parameters */
 
@@ -80,11 +78,9 @@ void dpa_cc_fini(struct dpa_hw *hw)
 struct image_flow {
 	struct dpa_hw_qp *qp;
 	_Atomic uint64_t *result;
-	uint64_t tx_at, first_at; /* ns */
-	uint32_t bytes, packets;  /* since the last TX event */
+	struct dpa_pcc_reporter reporter;
 	uint16_t image;
-	uint8_t epoch, begun;
-	uint8_t probe; /* value of qp->probe.asked at the last TX event */
+	uint8_t epoch;
 };
 _Static_assert(sizeof(struct image_flow) <= DPA_PCC_RATE_PRIV, "fits");
 
@@ -103,57 +99,12 @@ static void check_image(struct dpa_hw *hw, uint64_t now)
 	dpa_board_pcc_check(hw->board);
 }
 
-static void report_event(struct image_flow *f, uint8_t type, uint64_t now, uint32_t sn,
-			 const uint32_t word[3])
-{
-	uint8_t sent = f->qp->probe.asked;
-
-	struct dpa_pcc_report r = {
-		.flow = (uint32_t)f->epoch << 24 | f->qp->qpn,
-		.type = type,
-		.slot = (uint8_t)dpa_pcc_word_acting(f->qp->cc.word),
-		.sn = sn,
-		.time = (uint32_t)now,
-	};
-
-	memcpy(r.word, word, sizeof(r.word));
-	if (type == DPA_PCC_EV_TX) {
-		r.flags = f->probe != sent ? DPA_PCC_EV_TX_RTT_SENT : 0;
-		f->probe = sent;
-	}
-	if (type == DPA_PCC_EV_NACK)
-		r.subtype = DPA_PCC_EV_NACK_OOS;
-	check_image(f->qp->hw, now);
-	if (dpa_board_pcc_disabled(f->qp->hw->board) >> type & 1)
-		return;
-	(void)dpa_board_pcc_report(f->qp->hw->board, &r); /* the ring is full: the event is lost */
-}
-
 /* Reads the answer of this image for this flow. 0: there is none yet. */
 static uint64_t read_result(const struct image_flow *f)
 {
 	uint64_t r = atomic_load_explicit(f->result, memory_order_acquire);
 
 	return r >> 48 == f->image && (r >> 32 & 0xff) == f->epoch ? r : 0;
-}
-
-static void on_sent(struct image_flow *f, const struct dpa_pcc_event *ev)
-{
-	uint32_t sn = f->qp->req.send_psn;
-
-	if (!f->bytes)
-		f->first_at = ev->now;
-	f->bytes += ev->bytes;
-	f->packets += (ev->bytes + f->qp->mtu - 1) / f->qp->mtu;
-	if (f->begun && ev->now - f->tx_at < TX_GAP && f->bytes < TX_BYTES &&
-	    f->probe == f->qp->probe.asked)
-		return;
-	f->begun = 1;
-	f->tx_at = ev->now;
-	report_event(f, DPA_PCC_EV_TX, ev->now, sn,
-		     (uint32_t[]){(uint32_t)f->first_at,
-				  f->bytes / 32 << 16 | (f->packets & 0xffff), f->qp->qpn});
-	f->bytes = f->packets = 0;
 }
 
 static void image_init(void *priv, const void *param, uint64_t now)
@@ -166,43 +117,36 @@ static void image_init(void *priv, const void *param, uint64_t now)
 static void image_event(void *priv, const void *param, const struct dpa_pcc_event *ev)
 {
 	struct image_flow *f = priv;
+	struct dpa_hw_qp *qp = f->qp;
+	struct dpa_pcc_sender s = {
+		.flow = (uint32_t)f->epoch << 24 | qp->qpn,
+		.qpn = qp->qpn,
+		.mtu = qp->mtu,
+		.psn = qp->req.send_psn,
+		.slot = (uint8_t)dpa_pcc_word_acting(qp->cc.word),
+		.sent = qp->probe.asked,
+	};
+	struct dpa_pcc_report r;
 
 	(void)param;
-	switch (ev->type) {
-	case DPA_PCC_SENT:
-		on_sent(f, ev);
+	if (!dpa_pcc_report_make(&f->reporter, &s, ev, &r))
 		return;
-	case DPA_PCC_ACK:
-		report_event(f, DPA_PCC_EV_ACK, ev->now, ev->psn,
-			     (uint32_t[]){(uint32_t)ev->now, ev->psn, 1});
+	check_image(qp->hw, ev->now);
+	if (dpa_board_pcc_disabled(qp->hw->board) >> r.type & 1)
 		return;
-	case DPA_PCC_RTT:
-		report_event(f, DPA_PCC_EV_RTT, ev->now, ev->psn,
-			     (uint32_t[]){ev->req_sent, ev->req_recv, ev->resp_sent});
-		return;
-	case DPA_PCC_CNP:
-		report_event(f, DPA_PCC_EV_CNP, ev->now, ev->psn,
-			     (uint32_t[]){(uint32_t)ev->now, ev->psn, 1});
-		return;
-	case DPA_PCC_LOSS:
-	case DPA_PCC_TIMEOUT:
-		report_event(f, DPA_PCC_EV_NACK, ev->now, ev->psn,
-			     (uint32_t[]){(uint32_t)ev->now, ev->psn, 1});
-		return;
-	}
+	(void)dpa_board_pcc_report(qp->hw->board, &r); /* full: the event is lost */
 }
 
 /* Called before each packet, because the answer may have come. Not paced until the first one. */
 static void image_get(const void *priv, const void *param, struct dpa_pcc_result *res)
 {
 	uint64_t r = read_result(priv);
-	uint32_t rate = (uint32_t)r & (2 * DPA_PCC_RATE_ONE - 1);
 
 	(void)param;
 	res->wake = 0;
 	res->probes = (uint8_t)(r >> 24);
-	if (r && rate < DPA_PCC_RATE_ONE)
-		res->rate = LINE_RATE / DPA_PCC_RATE_ONE * (rate ? rate : 1);
+	if (r)
+		res->rate = dpa_pcc_report_rate((uint32_t)r & (2 * DPA_PCC_RATE_ONE - 1));
 }
 
 static const struct dpa_pcc_rate_algo image_algo = {

@@ -28,6 +28,8 @@ void sim_flow_init(struct dpa_sim *sim, struct sim_flow *f, uint16_t index)
 	f->pto_at = f->ack_at = SIM_NEVER;
 	if (f->work.algo < dpa_pcc_algos_num)
 		dpa_pcc_init(&f->pcc, dpa_pcc_algos[f->work.algo], NULL, f->work.start);
+	else if (dpa_sim_is_program(f->work.algo))
+		sim_program_begin(sim, f);
 	else
 		dpa_pcc_init_split(&f->pcc, &f->split, &dpa_pcc_rtt, NULL, f->work.start);
 }

@@ -50,12 +50,26 @@ static bool whole_bytes(const char *s, uint64_t max, uint32_t *out)
 
 const char *dpa_sim_algo(uint32_t algo)
 {
-	return algo < dpa_pcc_algos_num ? dpa_pcc_algos[algo]->name : dpa_pcc_rtt.name;
+	if (algo < dpa_pcc_algos_num)
+		return dpa_pcc_algos[algo]->name;
+	return dpa_sim_is_program(algo) ? "image" : dpa_pcc_rtt.name;
+}
+
+bool dpa_sim_is_program(uint32_t algo)
+{
+	return algo > dpa_pcc_algos_num;
+}
+
+void dpa_sim_prefer_program(struct dpa_sim_scenario *s)
+{
+	for (uint32_t i = 0; i < s->n; i++)
+		if (!s->flow[i].chosen)
+			s->flow[i].algo = (uint32_t)dpa_pcc_algos_num + 1;
 }
 
 static bool find_algo(const char *name, uint32_t *algo)
 {
-	for (uint32_t i = 0; i <= dpa_pcc_algos_num; i++)
+	for (uint32_t i = 0; i <= dpa_pcc_algos_num + 1; i++)
 		if (strcmp(dpa_sim_algo(i), name) == 0) {
 			*algo = i;
 			return true;
@@ -101,7 +115,8 @@ static bool flow_value(struct flow_line *f, const char *key, const char *value)
 		return whole_bytes(value, 1u << 30, &f->w.message);
 	if (strcmp(key, "depth") == 0)
 		return whole_count(value, DEPTH_MAX, &f->w.depth);
-	return strcmp(key, "algorithm") == 0 && find_algo(value, &f->w.algo);
+	f->w.chosen = strcmp(key, "algorithm") == 0;
+	return f->w.chosen && find_algo(value, &f->w.algo);
 }
 
 static bool parse_flow(struct dpa_sim_scenario *s, char *value, const struct where *w)

@@ -19,6 +19,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <dpa_hw_pcc.h>
 #include "links.h"
 
 #define DPA_SIM_FLOWS	128u
@@ -30,16 +31,32 @@ struct dpa_sim_work {
 	uint64_t start, stop; /* ns: begin of the flow; end of posting */
 	uint64_t every;	      /* ns between two messages; 0: as soon as depth allows */
 	uint32_t message;     /* bytes */
-	uint32_t depth;	      /* maximum of messages that are posted and not acknowledged */
-	uint32_t algo;	      /* index in dpa_pcc_algos[]; one past them: rtt */
+	uint32_t depth;	      /* messages that are posted and not acknowledged at most */
+	uint32_t algo;	      /* dpa_sim_algo() has its name */
+	bool chosen;	      /* by the scenario, not the default */
+};
+
+/* A congestion control program of the DPA, for flows whose algorithm it is. */
+struct dpa_sim_program {
+	/*
+	 * An event of a flow at `now` of the simulation. ctxt: the flow's 12 words, zero at first;
+	 * rate: its last answer. Returns the new rate, in parts of 2^20 of DPA_PCC_LINE_GBPS; sets
+	 * *probe if the round trip is to be measured. The run's thread.
+	 */
+	uint32_t (*answer)(void *arg, uint64_t now, const struct dpa_pcc_report *r,
+			   uint32_t ctxt[12], uint32_t rate, bool *probe);
+	void *arg;
+	uint32_t slot;	   /* that acts */
+	uint32_t disabled; /* bits: types of events that it does not want */
 };
 
 struct dpa_sim_scenario {
 	struct dpa_link_rule link;
 	uint64_t seed;
-	uint64_t time, sample; /* ns: length of the run; interval of samples */
-	uint64_t host;	       /* bits/s of each host's port; 0: no limit */
-	uint32_t mtu;	       /* path MTU, bytes */
+	uint64_t time, sample;		       /* ns: of the run, and between two samples */
+	uint64_t host;			       /* bits/s of each host's port; 0: no limit */
+	uint32_t mtu;			       /* path MTU, bytes */
+	const struct dpa_sim_program *program; /* lives as long as the run; by the caller */
 	uint32_t n;
 	struct dpa_sim_work flow[DPA_SIM_FLOWS];
 };
@@ -85,10 +102,14 @@ void dpa_sim_latency(const struct dpa_sim *sim, uint32_t flow, struct dpa_sim_la
  *   link = rate=10G,delay=5us,queue=256K,ecn=40K:200K:1%,pfc,seed=7     (config/links.h; needed)
  *   time = 200ms        sample = 1ms        host = 40G        mtu = 1024
  *   flow = count=4,start=0,stop=100ms,step=10ms,message=64K,depth=32,every=1ms,
- *          algorithm=dcqcn                                            (or none, rtt)
+ *          algorithm=dcqcn                                    (or none, rtt, image)
  */
 bool dpa_sim_parse(const char *text, struct dpa_sim_scenario *s, char *err, size_t errlen);
-/* Return the name for struct dpa_sim_work's algo. */
+/* The name of struct dpa_sim_work's algo: an index of dpa_pcc_algos[], behind them rtt and image. */
 const char *dpa_sim_algo(uint32_t algo);
+/* Is that the program's? Such a flow needs `program`. */
+bool dpa_sim_is_program(uint32_t algo);
+/* Flows whose algorithm the scenario does not choose have the program's. */
+void dpa_sim_prefer_program(struct dpa_sim_scenario *s);
 
 #endif

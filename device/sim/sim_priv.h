@@ -4,6 +4,7 @@
 #define DPA_SIM_PRIV_H
 
 #include "inspect/linkq.h"
+#include "pcc/report.h"
 #include "pcc/split.h"
 #include "sim/sim.h"
 
@@ -46,11 +47,12 @@ struct sim_flow {
 	uint32_t per_message; /* packets of each message */
 	/* State of the sender. */
 	struct dpa_pcc_flow pcc;
-	struct dpa_pcc_split split; /* used with pcc if the algorithm is rtt */
-	uint64_t at;		    /* time of its next check */
-	uint64_t port_at;	    /* its port is busy until this time, */
-	uint64_t port_part;	    /* plus this number of parts of 1/host ns */
-	struct sim_pkt port;	    /* the packet that leaves the port at port_at, */
+	struct dpa_pcc_split split; /* of pcc, where that is rtt or a program */
+	uint32_t ctxt[12];	    /* a program's */
+	uint64_t at;		    /* when it looks next */
+	uint64_t port_at;	    /* its port is busy until then, */
+	uint64_t port_part;	    /* and for so many parts of 1/host ns longer */
+	struct sim_pkt port;	    /* packet that leaves the port at port_at, */
 	bool leaving;		    /* if there is one */
 	uint64_t una, next;	    /* first not acknowledged; next new one */
 	uint64_t pos;		    /* next PSN to send; below next: retransmission */
@@ -111,6 +113,11 @@ void sim_flow_answered(struct dpa_sim *sim, struct sim_flow *f, const struct sim
  */
 uint64_t sim_enqueue(struct dpa_sim *sim, struct sim_flow *f, struct sim_pkt *p);
 void sim_answer(struct dpa_sim *sim, const struct sim_pkt *p, enum sim_answer what, uint64_t psn);
+
+/* ---- program.c ---- */
+
+/* The scenario's program decides on the flow's rate. */
+void sim_program_begin(struct dpa_sim *sim, struct sim_flow *f);
 
 /* ---- hist.c ---- */
 
