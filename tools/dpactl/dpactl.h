@@ -24,8 +24,9 @@ struct ctl {
 	int npids;
 	const char *file; /* decode, simulate */
 	const char *args[MAX_ARGS];
-	int nargs;	/* fault, link, pcc */
-	const char *to; /* capture, simulate: the file to write */
+	int nargs;	   /* fault, link, pcc */
+	const char *to;	   /* capture, simulate: the file to write */
+	const char *image; /* simulate: the program of the DPA */
 	/* capture: how many packets; how long (pcc, too); 0: no end */
 	uint32_t count, seconds;
 	int status;	     /* to exit with */

@@ -115,6 +115,9 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 	case 'w':
 		o->c->to = arg;
 		return 0;
+	case 'i':
+		o->c->image = arg;
+		return 0;
 	case 'c':
 		o->c->count = parse_number(arg, "number of packets");
 		return 0;
@@ -142,6 +145,8 @@ static const struct argp_option option_list[] = {
 	{"system", 'S', NULL, 0, "enable, disable: for every process of this machine", 0},
 	{"write", 'w', "FILE", 0,
 	 "capture: the pcapng file to write; simulate: a .csv, .json or .html; - is the output", 0},
+	{"image", 'i', "FILE", 0,
+	 "simulate: the image.so of a congestion control program that acts on flows", 0},
 	{"count", 'c', "N", 0, "capture: end after N packets", 0},
 	{"seconds", 's', "N", 0, "capture, pcc watch: end after N seconds", 0},
 	{0},
@@ -215,6 +220,8 @@ static void parse_args(struct options *o, int argc, char **argv)
 		die(EXIT_USAGE, "--count is for capture");
 	if (o->cmd->fn != cmd_capture && o->cmd->fn != cmd_pcc && o->c->seconds)
 		die(EXIT_USAGE, "--seconds is for capture and pcc");
+	if (o->cmd->fn != cmd_simulate && o->c->image)
+		die(EXIT_USAGE, "--image is for simulate");
 	if (o->cmd->fn != cmd_capture && o->cmd->fn != cmd_simulate && o->c->to)
 		die(EXIT_USAGE, "--write is for capture and simulate");
 }

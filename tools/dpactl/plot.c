@@ -6,7 +6,6 @@
  */
 #include <stdlib.h>
 #include <string.h>
-#include <pcc/pcc.h>
 #include "simulate.h"
 
 #define COLUMNS 1000u /* points of a curve at most */
@@ -168,8 +167,7 @@ static void flow_curves(struct plot *t, value_fn *value)
 	char name[64];
 
 	for (uint32_t i = 0; i < t->r->s.n; i++) {
-		snprintf(name, sizeof(name), "flow %u, %s", i,
-			 dpa_pcc_algos[t->r->s.flow[i].algo]->name);
+		snprintf(name, sizeof(name), "flow %u, %s", i, dpa_sim_algo(t->r->s.flow[i].algo));
 		curve(t, value, i, colour(i), name);
 	}
 }
@@ -289,7 +287,7 @@ static void latency_table(struct plot *t)
 	      t->out);
 	for (uint32_t i = 0; i < t->r->s.n; i++) {
 		snprintf(name, sizeof(name), "%u", i);
-		latency_row(t, i, name, dpa_pcc_algos[t->r->s.flow[i].algo]->name);
+		latency_row(t, i, name, dpa_sim_algo(t->r->s.flow[i].algo));
 	}
 	latency_row(t, DPA_SIM_FLOWS, "all", "");
 	fputs("</table>\n", t->out);

@@ -200,6 +200,18 @@ static void write_run(struct ctl *c, FILE *out, struct sim_run *r)
 		write_csv(out, r);
 }
 
+static void load_program(const struct ctl *c, struct sim_run *r)
+{
+	if (c->image) {
+		sim_program_load(c->image, &r->program);
+		r->s.program = &r->program;
+		dpa_sim_prefer_program(&r->s);
+	}
+	for (uint32_t i = 0; i < r->s.n; i++)
+		if (dpa_sim_is_program(r->s.flow[i].algo) && !r->s.program)
+			die(EXIT_USAGE, "%s: algorithm=image needs --image FILE", c->file);
+}
+
 void cmd_simulate(struct ctl *c)
 {
 	static struct sim_run r;
@@ -209,6 +221,7 @@ void cmd_simulate(struct ctl *c)
 	if (!dpa_sim_parse(text, &r.s, err, sizeof(err)))
 		die(EXIT_USAGE, "%s: %s", c->file, err);
 	free(text);
+	load_program(c, &r);
 	if (r.s.time / r.s.sample > SAMPLES_MAX)
 		die(EXIT_USAGE, "%s: more than %u samples: make sample longer or time shorter",
 		    c->file, SAMPLES_MAX);

@@ -10,8 +10,12 @@
 struct sim_run {
 	const char *name;
 	struct dpa_sim_scenario s;
+	struct dpa_sim_program program;
 	struct dpa_sim *sim;
 };
+
+/* program.c: the image in this file; ends the process where it cannot. Once. */
+void sim_program_load(const char *path, struct dpa_sim_program *out);
 
 /* Thousandths of Mbit/s of so many bytes in a time. */
 uint64_t sim_mbits(uint64_t bytes, uint64_t ns);
