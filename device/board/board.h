@@ -287,12 +287,13 @@ struct dpa_board_steer {
 
 /*
  * State of the port's congestion control in one word: bits 0..15 enabled slots; 16..23 slots of the
- * image that have an algorithm; 24..28 the slot whose counters count, plus 1 (0: none); 29..47 a
- * number that changes with each update; 48..63 the number of the image.
+ * image that have an algorithm; 24..28 the slot whose counters count, plus 1 (0: none); 29 flows are
+ * recorded; 30..47 a number that changes with each update; 48..63 the number of the image.
  */
 #define DPA_BOARD_PCC_POPULATED 16
 #define DPA_BOARD_PCC_COUNTING	24
-#define DPA_BOARD_PCC_CHANGE	29
+#define DPA_BOARD_PCC_RECORD	29
+#define DPA_BOARD_PCC_CHANGE	30
 #define DPA_BOARD_PCC_IMAGE	48
 /* State in a new file: DCQCN is enabled, and its counters count. */
 #define DPA_BOARD_PCC_FRESH                                                                        \

@@ -2,7 +2,7 @@
 /*
  * board_layout.h - the layout of the board's file. See README.md and board.h.
  *
- * The file is 60 MiB long and sparse. Its memory unit is 4 KiB. The fixed part (head, bit map, UAR
+ * The file is 64 MiB long and sparse. Its memory unit is 4 KiB. The fixed part (head, bit map, UAR
  * list) exists from the start; every other unit is reserved (fallocate) and then marked in
  * `present` before its first access, so that a full file system gives an error and never SIGBUS.
  * A reader could get SIGBUS, too: reading a hole of a tmpfs mapping allocates memory.
@@ -24,11 +24,13 @@
  *  0x2200000  ids          16 MiB  65536 * 256: communication ids of QP1
  *  0x3200000  PCC port      8 KiB   struct dpa_board_pcc_port
  *  0x3220000  PCC slots    64 KiB   8 * 8192: of an image
+ *  0x3240000  PCC queues   256 KiB  4096 * 64: of the modelled network, by process, while recorded
  *  0x3280000  PCC counters 512 KiB  4096 * 128: of the built-in algorithms, by process
  *  0x3300000  PCC results  512 KiB  65536 * 8: by QPN
  *  0x3380000  PCC ends    512 KiB  4096 * 128: tail and head of a ring, by process
  *  0x3400000  PCC rings     8 MiB  4096 * 2048: events, by process
- *  0x3c00000  end
+ *  0x3c00000  PCC flows     4 MiB  65536 * 64: by QPN, while recorded
+ *  0x4000000  end
  */
 #ifndef DPA_BOARD_LAYOUT_H
 #define DPA_BOARD_LAYOUT_H
@@ -308,6 +310,9 @@ enum { DPA_PCC_REQ_FREE, DPA_PCC_REQ_POSTED, DPA_PCC_REQ_ANSWERED };
  *   summary, pending
  *            Bits of rings that have events. Set by producers (seq_cst), taken by the owner
  *            (seq_cst).
+ *   record_until
+ *            CLOCK_MONOTONIC, ns: flows are recorded until then. Extended (CAS, relaxed) by a
+ *            recorder before it sets the bit in `word`. A flow that finds it past clears the bit.
  *   base     Values of the counters when they were last cleared (relaxed).
  */
 struct dpa_board_pcc_port {
@@ -323,7 +328,8 @@ struct dpa_board_pcc_port {
 	_Atomic uint64_t pending[DPA_BOARD_PROCS / 64];
 	/* ---- 640 */
 	_Atomic uint64_t req, fold;
-	uint8_t rsvd2[768 - 656];
+	_Atomic uint64_t record_until;
+	uint8_t rsvd2[768 - 664];
 	/* ---- 768: DPA_PCC_SLOT_RTT, DPA_PCC_SLOT_DCQCN */
 	struct dpa_board_pcc_builtin builtin[DPA_PCC_SLOTS - DPA_PCC_SLOT_RTT];
 	/* ---- 1280: built-in algorithms, sums over processes that ended; under the board's lock */
@@ -384,6 +390,34 @@ struct dpa_board_pcc_ring {
 	struct dpa_board_pcc_event event[DPA_BOARD_PCC_RING];
 };
 
+/*
+ * A flow while flows are recorded: 4 * 8 + 8 * 4 = 64 bytes. Written (relaxed) under the lock of its
+ * QP: `owner` when the recording of the flow begins, and `begun` is counted up before that. All are
+ * sums but rate, window and rtt_max. A recorder takes rtt_max, which becomes 0.
+ */
+struct dpa_board_pcc_flow {
+	_Atomic dpa_owner_t owner;
+	_Atomic uint64_t bytes;	  /* that left, with repetitions */
+	_Atomic uint64_t rate;	  /* bytes/s that the algorithm allows; DPA_PCC_NO_LIMIT: any */
+	_Atomic uint64_t rtt_sum; /* ns */
+	_Atomic uint32_t rtt_num, rtt_max;
+	_Atomic uint32_t window; /* bytes */
+	_Atomic uint32_t acks, cnps, losses;
+	_Atomic uint32_t marked; /* packets that came with a mark: of the receiver's QP */
+	_Atomic uint32_t begun;
+};
+
+/*
+ * The queues of the modelled network in front of a process, while flows are recorded: 64 bytes.
+ * Bytes that arriving packets met. Written (relaxed) under the lock of its model; a recorder takes
+ * `max`, which becomes 0.
+ */
+struct dpa_board_pcc_queue {
+	_Atomic dpa_owner_t owner;
+	_Atomic uint64_t sum, num, max;
+	uint64_t rsvd[4];
+};
+
 #define DPA_BOARD_OFF_PRESENT  0x001000u
 #define DPA_BOARD_OFF_LINKS    0x020000u
 #define DPA_BOARD_OFF_MCAST    0x040000u
@@ -400,11 +434,13 @@ struct dpa_board_pcc_ring {
 #define DPA_BOARD_OFF_CMIDS    0x2200000u
 #define DPA_BOARD_OFF_PCC      0x3200000u
 #define DPA_BOARD_OFF_PCC_SLOT 0x3220000u
+#define DPA_BOARD_OFF_PCC_QUE  0x3240000u
 #define DPA_BOARD_OFF_PCC_CNT  0x3280000u
 #define DPA_BOARD_OFF_PCC_RES  0x3300000u
 #define DPA_BOARD_OFF_PCC_ENDS 0x3380000u
 #define DPA_BOARD_OFF_PCC_RING 0x3400000u
-#define DPA_BOARD_FILE_LEN     0x3c00000u
+#define DPA_BOARD_OFF_PCC_FLOW 0x3c00000u
+#define DPA_BOARD_FILE_LEN     0x4000000u
 
 /* The whole file. The gaps stay holes. */
 struct dpa_board_shm {
@@ -434,7 +470,8 @@ struct dpa_board_shm {
 	struct dpa_board_pcc_port pcc;
 	uint8_t gap4[DPA_BOARD_OFF_PCC_SLOT - DPA_BOARD_OFF_PCC - 8192];
 	struct dpa_board_pcc_slot pcc_slots[DPA_PCC_USER_SLOTS];
-	uint8_t gap5[DPA_BOARD_OFF_PCC_CNT - DPA_BOARD_OFF_PCC_SLOT - DPA_PCC_USER_SLOTS * 8192];
+	uint8_t gap5[DPA_BOARD_OFF_PCC_QUE - DPA_BOARD_OFF_PCC_SLOT - DPA_PCC_USER_SLOTS * 8192];
+	struct dpa_board_pcc_queue pcc_queues[DPA_BOARD_PROCS];
 	struct dpa_board_pcc_counts pcc_counts[DPA_BOARD_PROCS];
 	/*
 	 * Written by the owner of the image (dpa_board_pcc_result(), release); read by flows
@@ -443,6 +480,7 @@ struct dpa_board_shm {
 	_Atomic uint64_t pcc_results[DPA_BOARD_QPNS];
 	struct dpa_board_pcc_ends pcc_ends[DPA_BOARD_PROCS];
 	struct dpa_board_pcc_ring pcc_rings[DPA_BOARD_PROCS];
+	struct dpa_board_pcc_flow pcc_flows[DPA_BOARD_QPNS];
 };
 
 _Static_assert(sizeof(struct dpa_board_ident) == 128, "ident");
@@ -532,6 +570,10 @@ _Static_assert(sizeof(struct dpa_board_pcc_ends) == 128, "pcc ends");
 _Static_assert(sizeof(struct dpa_board_pcc_ring) == 2048, "pcc ring");
 _Static_assert(!(DPA_BOARD_PCC_RING & (DPA_BOARD_PCC_RING - 1)), "positions wrap");
 _Static_assert(DPA_BOARD_FILE_LEN <= 64 << 20, "docs/troubleshooting.md: ulimit -f");
+_Static_assert(sizeof(struct dpa_board_pcc_flow) == 64, "pcc flow");
+_Static_assert(sizeof(struct dpa_board_pcc_queue) == 64, "pcc queue");
+_Static_assert(offsetof(struct dpa_board_shm, pcc_queues) == DPA_BOARD_OFF_PCC_QUE, "file");
+_Static_assert(offsetof(struct dpa_board_shm, pcc_flows) == DPA_BOARD_OFF_PCC_FLOW, "file");
 _Static_assert(offsetof(struct dpa_board_shm, pcc) == DPA_BOARD_OFF_PCC, "file");
 _Static_assert(offsetof(struct dpa_board_shm, pcc_slots) == DPA_BOARD_OFF_PCC_SLOT, "file");
 _Static_assert(offsetof(struct dpa_board_shm, pcc_counts) == DPA_BOARD_OFF_PCC_CNT, "file");

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include "cc/cc.h"
+#include "board/board_layout.h"
 #include "pcc/dcqcn.h"
 #include "pcc/report.h"
 #include "pcc/rtt.h"
@@ -236,6 +237,10 @@ static void follow_word(struct dpa_hw_qp *qp, bool begin)
 	qp->cc.counts = slot >= (int)DPA_PCC_SLOT_RTT && dpa_pcc_word_counting(w) == slot
 				? dpa_board_pcc_counts(qp->hw->board, (uint32_t)slot)
 				: NULL;
+	if (!dpa_pcc_word_recorded(w))
+		qp->cc.record = NULL;
+	else if (begin || !qp->cc.record)
+		qp->cc.record = dpa_board_pcc_flow_begin(qp->hw->board, qp->qpn);
 }
 
 void dpa_cc_switch(struct dpa_hw_qp *qp)
@@ -253,10 +258,65 @@ void dpa_cc_begin(struct dpa_hw_qp *qp)
 	qp->cc.source = &dpa_cc_unled;
 	qp->cc.word = 0;
 	qp->cc.counts = NULL;
+	qp->cc.record = NULL;
 	dpa_pcc_init(&qp->pcc, dpa_pcc_algos[qp->hw->cfg.congestion], NULL, dpa_now_ns());
 }
 
-void dpa_cc_count(struct dpa_hw_qp *qp, const struct dpa_pcc_event *ev)
+/* One writer: the holder of the QP's lock. */
+static void add(_Atomic uint32_t *to, uint32_t n)
+{
+	atomic_store_explicit(to, atomic_load_explicit(to, memory_order_relaxed) + n,
+			      memory_order_relaxed);
+}
+
+static void add_long(_Atomic uint64_t *to, uint64_t n)
+{
+	atomic_store_explicit(to, atomic_load_explicit(to, memory_order_relaxed) + n,
+			      memory_order_relaxed);
+}
+
+static void record_rtt(struct dpa_board_pcc_flow *f, uint64_t rtt)
+{
+	uint32_t ns = rtt < UINT32_MAX ? (uint32_t)rtt : UINT32_MAX;
+
+	add_long(&f->rtt_sum, ns);
+	add(&f->rtt_num, 1);
+	if (ns > atomic_load_explicit(&f->rtt_max, memory_order_relaxed))
+		atomic_store_explicit(&f->rtt_max, ns, memory_order_relaxed);
+}
+
+/* ACKs give round trips where the flow has no probes: they wait for more than the path. */
+static void record(struct dpa_hw_qp *qp, const struct dpa_pcc_event *ev)
+{
+	struct dpa_board_pcc_flow *f = qp->cc.record;
+
+	if (ev->type == DPA_PCC_SENT)
+		add_long(&f->bytes, ev->bytes);
+	else if (ev->type == DPA_PCC_CNP)
+		add(&f->cnps, 1);
+	else if (ev->type == DPA_PCC_LOSS || ev->type == DPA_PCC_TIMEOUT)
+		add(&f->losses, 1);
+	else if (ev->type == DPA_PCC_ACK)
+		add(&f->acks, 1);
+	if (ev->rtt_ns && (ev->type == DPA_PCC_RTT || !qp->probe.num))
+		record_rtt(f, ev->rtt_ns);
+	atomic_store_explicit(&f->rate, qp->pcc.rate, memory_order_relaxed);
+	atomic_store_explicit(&f->window, qp->pcc.window, memory_order_relaxed);
+	dpa_board_pcc_record_check(qp->hw->board, ev->now);
+}
+
+void dpa_cc_marked(struct dpa_hw_qp *qp)
+{
+	if (!qp->hw->cc_word ||
+	    !dpa_pcc_word_recorded(atomic_load_explicit(qp->hw->cc_word, memory_order_relaxed)))
+		return;
+	if (!qp->cc.record)
+		qp->cc.record = dpa_board_pcc_flow_begin(qp->hw->board, qp->qpn);
+	if (qp->cc.record)
+		add(&qp->cc.record->marked, 1);
+}
+
+static void count(struct dpa_hw_qp *qp, const struct dpa_pcc_event *ev)
 {
 	static const uint8_t which[DPA_PCC_EVENTS] = {
 		/* number + 1 */
@@ -270,4 +330,12 @@ void dpa_cc_count(struct dpa_hw_qp *qp, const struct dpa_pcc_event *ev)
 					  memory_order_relaxed);
 	if (ev->type == DPA_PCC_ACK && ev->rtt_ns)
 		atomic_fetch_add_explicit(&qp->cc.counts[DPA_PCC_N_RTT], 1, memory_order_relaxed);
+}
+
+void dpa_cc_count(struct dpa_hw_qp *qp, const struct dpa_pcc_event *ev)
+{
+	if (qp->cc.counts)
+		count(qp, ev);
+	if (qp->cc.record)
+		record(qp, ev);
 }

@@ -21,6 +21,8 @@
 void dpa_cc_begin(struct dpa_hw_qp *qp);
 void dpa_cc_switch(struct dpa_hw_qp *qp);
 void dpa_cc_count(struct dpa_hw_qp *qp, const struct dpa_pcc_event *ev);
+/* A packet of the peer's came with a mark: for who records flows. */
+void dpa_cc_marked(struct dpa_hw_qp *qp);
 /* Call when hw is opened and closed. */
 void dpa_cc_init(struct dpa_hw *hw);
 void dpa_cc_fini(struct dpa_hw *hw);
@@ -32,10 +34,15 @@ static inline void dpa_cc_follow(struct dpa_hw_qp *qp)
 		dpa_cc_switch(qp);
 }
 
+static inline bool dpa_cc_is_watched(const struct dpa_hw_qp *qp)
+{
+	return qp->cc.counts || qp->cc.record;
+}
+
 /* As dpa_pcc_event(). */
 static inline bool dpa_cc_event(struct dpa_hw_qp *qp, const struct dpa_pcc_event *ev)
 {
-	if (qp->cc.counts)
+	if (dpa_cc_is_watched(qp))
 		dpa_cc_count(qp, ev);
 	return dpa_pcc_event(&qp->pcc, ev);
 }
@@ -43,7 +50,7 @@ static inline bool dpa_cc_event(struct dpa_hw_qp *qp, const struct dpa_pcc_event
 /* As dpa_pcc_sent(). */
 static inline void dpa_cc_sent(struct dpa_hw_qp *qp, uint64_t now, uint32_t bytes)
 {
-	if (qp->cc.counts) {
+	if (dpa_cc_is_watched(qp)) {
 		struct dpa_pcc_event ev = {.now = now, .type = DPA_PCC_SENT, .bytes = bytes};
 
 		dpa_cc_count(qp, &ev);

@@ -123,6 +123,7 @@ void dpa_qp_init(struct dpa_hw_qp *qp, struct dpa_hw_ctx *ctx, const struct dpa_
 		qp->type = DPA_QP_RC; /* the packets differ in what they carry */
 	qp->transport = transport_of(a->type);
 	qp->cc.source = &dpa_cc_unled;
+	qp->cc.record = NULL;
 	qp->xrcd = a->xrcd;
 	qp->slow.not_rts = true;
 	qp->sq_sig_all = a->sq_sig_all;

@@ -191,6 +191,8 @@ void dpa_wire_marked(struct dpa_hw_qp *qp, uint8_t tclass)
 	unsigned v = dpa_cnp_np(&qp->np, tclass, dpa_now_ns());
 
 	dpa_count(qp->hw, DPA_CNT_np_ecn_marked_roce_packets, !!(v & DPA_NP_MARKED));
+	if (v & DPA_NP_MARKED)
+		dpa_cc_marked(qp);
 	if (!(v & DPA_NP_ANSWER) || qp->type == DPA_QP_UD)
 		return;
 	if (qp->ops->notify(qp))

@@ -18,6 +18,8 @@
 #include "ctx/ops.h"
 #include "link/inspect.h"
 #include "inspect/capture.h"
+#include "board/board_layout.h"
+#include "tables/pcc.h"
 #include "tables/tables.h"
 
 #define CHECK_NS 100000000ull
@@ -26,6 +28,7 @@ struct dpa_inspect {
 	dpa_spin_t lock; /* protects fault and model */
 	struct dpa_fault fault;
 	struct dpa_model model;
+	struct dpa_board_pcc_queue *queue; /* its record; NULL: not yet */
 	dpa_spin_t
 		arrivals; /* one thread at a time lets frames of the model arrive, in their order */
 	dpa_spin_t words; /* bits of the rings */
@@ -95,6 +98,26 @@ static void count_modelled(struct dpa_hw *hw, enum dpa_model_fate fate,
 	dpa_count(hw, DPA_CNT_link_waited, fate == DPA_MODEL_HELD && a->waited);
 }
 
+/* Under in->lock: the bytes that a packet met, for a recorder of flows. */
+static void record_queue(struct dpa_hw *hw, uint64_t queued)
+{
+	struct dpa_board_pcc_queue *q = hw->insp->queue;
+
+	if (!hw->cc_word ||
+	    !dpa_pcc_word_recorded(atomic_load_explicit(hw->cc_word, memory_order_relaxed)))
+		return;
+	if (!q)
+		q = hw->insp->queue = dpa_board_pcc_queue_mine(hw->board);
+	if (!q)
+		return;
+	atomic_store_explicit(&q->sum, atomic_load_explicit(&q->sum, memory_order_relaxed) + queued,
+			      memory_order_relaxed);
+	atomic_store_explicit(&q->num, atomic_load_explicit(&q->num, memory_order_relaxed) + 1,
+			      memory_order_relaxed);
+	if (queued > atomic_load_explicit(&q->max, memory_order_relaxed))
+		atomic_store_explicit(&q->max, queued, memory_order_relaxed);
+}
+
 /* A frame is about to arrive. It arrives now only if no rule applies to it. */
 static void pass_model(struct dpa_hw *hw, const struct dpa_shown *s)
 {
@@ -105,6 +128,8 @@ static void pass_model(struct dpa_hw *hw, const struct dpa_shown *s)
 
 	dpa_spin_lock(&in->lock);
 	fate = dpa_model_take(&in->model, dpa_now_ns(), s, &a);
+	if (fate == DPA_MODEL_HELD || fate == DPA_MODEL_DROPPED)
+		record_queue(hw, a.queued);
 	wake = new_due(hw, &in->fault);
 	dpa_spin_unlock(&in->lock);
 	count_modelled(hw, fate, &a);

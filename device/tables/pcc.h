@@ -35,6 +35,12 @@ static inline int dpa_pcc_word_counting(uint64_t w)
 	return (int)(w >> 24 & 31) - 1;
 }
 
+/* Flows are to record what happens to them. */
+static inline bool dpa_pcc_word_recorded(uint64_t w)
+{
+	return w >> DPA_BOARD_PCC_RECORD & 1;
+}
+
 static inline uint32_t dpa_pcc_word_image(uint64_t w)
 {
 	return (uint32_t)(w >> 48);
@@ -61,6 +67,25 @@ int dpa_board_pcc_set_param(void *port, uint32_t slot, uint32_t id, uint32_t val
 int dpa_board_pcc_writable(struct dpa_board *peek);
 /* Remove the image of a process that died. One system call if there is an image. */
 void dpa_board_pcc_check(struct dpa_board *b);
+
+/* -------------------------------------------------- flows that are recorded: pcc_record.c */
+
+/*
+ * Flows of all processes record from now on, for `ns` more; again before that is over. A recorder
+ * that dies leaves nothing behind: the first flow that finds its time past stops it.
+ */
+void dpa_board_pcc_record(struct dpa_board *b, uint64_t now, uint64_t ns);
+/* Stops it if the time is past. By flows. */
+void dpa_board_pcc_record_check(struct dpa_board *b, uint64_t now);
+/* The record of this process's QP, begun anew; NULL: no memory. Reserves it. */
+struct dpa_board_pcc_flow *dpa_board_pcc_flow_begin(struct dpa_board *b, uint32_t qpn);
+/* The queues in front of this process; NULL: no memory. Reserves it. */
+struct dpa_board_pcc_queue *dpa_board_pcc_queue_mine(struct dpa_board *b);
+/* For readers. NULL: never recorded, or not by the process that has the QPN or index now. */
+struct dpa_board_pcc_flow *dpa_board_pcc_flow_of(struct dpa_board *b, uint32_t qpn);
+struct dpa_board_pcc_queue *dpa_board_pcc_queue_of(struct dpa_board *b, uint32_t proc);
+/* The next QPN index from `index` on whose record's memory is there; DPA_BOARD_QPNS: none. */
+uint32_t dpa_board_pcc_flow_next(struct dpa_board *b, uint32_t index);
 
 /* ------------------------------------------------------------------- for flows */
 

@@ -144,11 +144,13 @@ static const struct argp_option option_list[] = {
 	{"board", 'b', "PATH", 0, "Use the adapter state in this file", 0},
 	{"system", 'S', NULL, 0, "enable, disable: for every process of this machine", 0},
 	{"write", 'w', "FILE", 0,
-	 "capture: the pcapng file to write; simulate: a .csv, .json or .html; - is the output", 0},
+	 "capture: the pcapng file to write; simulate, pcc record: a .csv, .json or .html; - is "
+	 "the output",
+	 0},
 	{"image", 'i', "FILE", 0,
 	 "simulate: the image.so of a congestion control program that acts on flows", 0},
 	{"count", 'c', "N", 0, "capture: end after N packets", 0},
-	{"seconds", 's', "N", 0, "capture, pcc watch: end after N seconds", 0},
+	{"seconds", 's', "N", 0, "capture, pcc watch, pcc record: end after N seconds", 0},
 	{0},
 };
 
@@ -158,6 +160,7 @@ static const struct argp argp = {
 	.args_doc = "COMMAND [PID...]\nfault set SPEC|off|show\nlink set SPEC|off|show\n"
 		    "capture -w FILE\ndecode FILE\nsimulate SCENARIO [-w FILE]\n"
 		    "pcc [list|params|counters|enable|disable|count|clear|set|watch]\n"
+		    "pcc record [-w FILE]\n"
 		    "enable|disable --system",
 	.doc = "Show the software adapter behind dpa0 and its packets, or make its links bad."
 	       "\vCommands:\n"
@@ -179,6 +182,8 @@ static const struct argp argp = {
 	       "                  rate=1G,delay=50us,queue=256K,ecn=40K:200K:1%,pfc,seed=7\n"
 	       "  pcc [list], pcc params SLOT, pcc counters SLOT, pcc watch\n"
 	       "                  congestion control of the port: algorithms in slots\n"
+	       "  pcc record      rate, round trip, queue and marks of each flow of running\n"
+	       "                  programs, until Ctrl-C: as CSV, JSON, or with -w X.html a plot\n"
 	       "  pcc enable SLOT, pcc disable SLOT, pcc count SLOT, pcc count off,\n"
 	       "  pcc clear SLOT, pcc set SLOT PARAM VALUE\n"
 	       "                  which of them acts, which one counts, its parameters\n"
@@ -222,8 +227,9 @@ static void parse_args(struct options *o, int argc, char **argv)
 		die(EXIT_USAGE, "--seconds is for capture and pcc");
 	if (o->cmd->fn != cmd_simulate && o->c->image)
 		die(EXIT_USAGE, "--image is for simulate");
-	if (o->cmd->fn != cmd_capture && o->cmd->fn != cmd_simulate && o->c->to)
-		die(EXIT_USAGE, "--write is for capture and simulate");
+	if (o->cmd->fn != cmd_capture && o->cmd->fn != cmd_simulate && o->cmd->fn != cmd_pcc &&
+	    o->c->to)
+		die(EXIT_USAGE, "--write is for capture, simulate and pcc record");
 }
 
 /* Where the library would look: --board, then the setting, then this user's place. */

@@ -6,11 +6,12 @@
 #include <string.h>
 #include <time.h>
 #include "dpactl.h"
+#include "recorder.h"
 #include "tables/pcc.h"
 
 #define USE                                                                                        \
 	"use pcc [list|params SLOT|counters SLOT|enable SLOT|disable SLOT|count SLOT|count off|"   \
-	"clear SLOT|set SLOT PARAM VALUE|watch]"
+	"clear SLOT|set SLOT PARAM VALUE|watch|record [-w FILE]]"
 
 static uint32_t number(const char *arg, const char *what, uint32_t below)
 {
@@ -169,10 +170,10 @@ static void show_counters(struct ctl *c, uint32_t slot, bool clear)
 		printf("%3u  %10u  %s\n", i, v[i], s.counters[i]);
 }
 
-/* A line a second with what the counters of the slot that counts have moved by. */
+/* A line a second with what the counters of the slot that counts have moved by, and one a flow. */
 static void watch(struct ctl *c)
 {
-	const struct timespec second = {.tv_sec = 1};
+	struct recorder *r = rec_begin(c);
 	uint32_t last[DPA_PCC_COUNTERS] = {0}, v[DPA_PCC_COUNTERS], n;
 	uint32_t left = c->seconds ? c->seconds : UINT32_MAX;
 	int slot = -1;
@@ -203,8 +204,10 @@ static void watch(struct ctl *c)
 			memcpy(last, v, n * sizeof(*v));
 		}
 		fflush(stdout);
-		nanosleep(&second, NULL);
+		if (!pcc_watch_flows(r))
+			break;
 	}
+	rec_end(r);
 }
 
 /* ---------------------------------------------------------------------------- changes */
@@ -283,6 +286,8 @@ void cmd_pcc(struct ctl *c)
 		show_counters(c, slot_of(c->args[1]), false);
 	else if (!strcmp(what, "watch") && c->nargs == 1)
 		watch(c);
+	else if (!strcmp(what, "record") && c->nargs == 1)
+		pcc_record(c);
 	else if (!change(c, what))
 		die(EXIT_USAGE, USE);
 }

@@ -1,99 +1,88 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * plot.c - the curves of a simulated run: one HTML page that needs nothing else, with SVG in it.
- * Four panels over the same time: goodput of each flow, round trip, queue with its thresholds, and
- * what was marked, answered and lost. Integers only, so that the same run gives the same page.
+ * plot.c - the page: see plot.h. Five panels over the same time: what each flow sent, what it was
+ * allowed, its round trip, the queue with its thresholds, and what was marked, answered and lost.
  */
 #include <stdlib.h>
 #include <string.h>
-#include "simulate.h"
+#include "dpactl.h"
+#include "plot.h"
 
-#define COLUMNS 1000u /* points of a curve at most */
-#define LEFT	70u
-#define WIDTH	900u
-#define HEIGHT	170u
-#define GAP	46u
-#define PANELS	4u
+#define LEFT   70u
+#define WIDTH  900u
+#define HEIGHT 150u
+#define GAP    46u
+#define PANELS 5u
 
-/* Sums of the samples that fall into one point. */
-struct point {
-	uint64_t ns, queue_max, queue_avg, n;
-	uint64_t marked, cnps, lost;
-	struct {
-		uint64_t bytes, rtt_sum, rtt_num;
-	} flow[DPA_SIM_FLOWS];
-};
-
-struct plot {
-	FILE *out;
-	struct sim_run *r;
-	struct point *p;
-	uint32_t n;
-	uint32_t top;  /* of the panel */
-	uint64_t full; /* value at its upper edge */
-};
-
-static const char *const colours[] = {"#1f77b4", "#d62728", "#2ca02c", "#ff7f0e",
-				      "#9467bd", "#8c564b", "#e377c2", "#17becf"};
+static const char *const colours[] = {"#2a7fc4", "#d9463e", "#2f9e44", "#e8831a",
+				      "#9a6bd0", "#9c6b57", "#d869b4", "#17a2b8"};
 
 static const char *colour(uint32_t i)
 {
 	return colours[i % (sizeof(colours) / sizeof(colours[0]))];
 }
 
-/* ----------------------------------------------------------------------- data */
-
-static void add_sample(struct point *p, const struct dpa_sim_sample *x, uint32_t flows)
+void plot_points(struct plot *t, uint32_t n)
 {
-	p->ns += x->ns;
-	p->queue_avg += x->queue_avg;
-	p->queue_max = x->queue_max > p->queue_max ? x->queue_max : p->queue_max;
-	p->n++;
-	for (uint32_t i = 0; i < flows; i++) {
-		p->marked += x->flow[i].marked;
-		p->cnps += x->flow[i].cnps;
-		p->lost += x->flow[i].lost;
-		p->flow[i].bytes += x->flow[i].bytes;
-		p->flow[i].rtt_sum += x->flow[i].rtt_sum;
-		p->flow[i].rtt_num += x->flow[i].rtt_num;
-	}
+	struct plot_flow *f = calloc((size_t)n * t->flows + 1, sizeof(*f));
+
+	t->p = calloc(n + 1, sizeof(*t->p));
+	if (!t->p || !f)
+		die(EXIT_NONE, "no memory");
+	t->p[0].flow = f; /* also if there is no point: plot_free() */
+	for (uint32_t i = 0; i < n; i++)
+		t->p[i].flow = f + (size_t)i * t->flows;
+	t->n = n;
 }
 
-static void gather(struct plot *t)
+void plot_free(struct plot *t)
 {
-	struct sim_run *r = t->r;
-	uint64_t samples = (r->s.time + r->s.sample - 1) / r->s.sample;
-	uint64_t each = (samples + COLUMNS - 1) / COLUMNS, k = 0;
-	struct dpa_sim_sample x;
+	free(t->p[0].flow);
+	free(t->p);
+}
 
-	t->p = calloc((size_t)(samples / each + 1), sizeof(*t->p));
-	if (!t->p)
-		die(EXIT_NONE, "no memory");
-	for (; dpa_sim_run(r->sim, &x); k++)
-		add_sample(&t->p[k / each], &x, r->s.n);
-	t->n = (uint32_t)((k + each - 1) / each);
+uint64_t plot_mbits(uint64_t bytes, uint64_t ns)
+{
+	return ns ? (uint64_t)((unsigned __int128)bytes * 8000000 / ns) : 0;
+}
+
+void plot_fixed(FILE *out, uint64_t v, unsigned digits)
+{
+	uint64_t unit = 1;
+
+	for (unsigned i = 0; i < digits; i++)
+		unit *= 10;
+	fprintf(out, "%llu.%0*llu", (unsigned long long)(v / unit), (int)digits,
+		(unsigned long long)(v % unit));
 }
 
 /* ---------------------------------------------------------------------- panels */
 
-typedef uint64_t value_fn(const struct plot *t, const struct point *p, uint32_t flow);
+typedef uint64_t value_fn(const struct plot_point *p, uint32_t flow);
 
-static uint64_t goodput(const struct plot *t, const struct point *p, uint32_t flow)
+static uint64_t goodput(const struct plot_point *p, uint32_t flow)
 {
-	return sim_mbits(p->flow[flow].bytes, p->ns);
+	return plot_mbits(p->flow[flow].bytes, p->ns);
 }
 
-static uint64_t round_trip(const struct plot *t, const struct point *p, uint32_t flow)
+static uint64_t allowed(const struct plot_point *p, uint32_t flow)
+{
+	uint64_t rate = p->flow[flow].rate;
+
+	return rate == PLOT_ANY ? PLOT_ANY : rate / 125;
+}
+
+static uint64_t round_trip(const struct plot_point *p, uint32_t flow)
 {
 	return p->flow[flow].rtt_num ? p->flow[flow].rtt_sum / p->flow[flow].rtt_num : 0;
 }
 
-static uint64_t queue_of(const struct plot *t, const struct point *p, uint32_t which)
+static uint64_t queue_of(const struct plot_point *p, uint32_t which)
 {
-	return which || !p->n ? p->queue_max : p->queue_avg / p->n;
+	return which || !p->queue_num ? p->queue_max : p->queue_sum / p->queue_num;
 }
 
-static uint64_t events(const struct plot *t, const struct point *p, uint32_t which)
+static uint64_t events(const struct plot_point *p, uint32_t which)
 {
 	return which == 0 ? p->marked : which == 1 ? p->cnps : p->lost;
 }
@@ -104,9 +93,9 @@ static uint64_t highest(const struct plot *t, value_fn *value, uint32_t curves)
 
 	for (uint32_t k = 0; k < t->n; k++)
 		for (uint32_t i = 0; i < curves; i++) {
-			uint64_t v = value(t, &t->p[k], i);
+			uint64_t v = value(&t->p[k], i);
 
-			most = v > most ? v : most;
+			most = v > most && v != PLOT_ANY ? v : most;
 		}
 	return most;
 }
@@ -157,30 +146,11 @@ static void curve(struct plot *t, value_fn *value, uint32_t i, const char *strok
 	for (uint32_t k = 0; k < t->n; k++) {
 		uint32_t x = LEFT + (t->n > 1 ? (k + 1) * WIDTH / t->n : WIDTH);
 
-		fprintf(t->out, "%c%u %u", k ? 'L' : 'M', x, y_of(t, value(t, &t->p[k], i)));
+		fprintf(t->out, "%c%u %u", k ? 'L' : 'M', x, y_of(t, value(&t->p[k], i)));
 	}
-	fprintf(t->out, "\"><title>%s</title></path>\n", name);
-}
-
-static void flow_curves(struct plot *t, value_fn *value)
-{
-	char name[64];
-
-	for (uint32_t i = 0; i < t->r->s.n; i++) {
-		snprintf(name, sizeof(name), "flow %u, %s", i, dpa_sim_algo(t->r->s.flow[i].algo));
-		curve(t, value, i, colour(i), name);
-	}
-}
-
-static void level(struct plot *t, uint32_t v, const char *name)
-{
-	uint32_t y = y_of(t, v);
-
-	if (v <= t->full)
-		fprintf(t->out,
-			"<path class=\"l\" d=\"M%u %uh%u\"/><text class=\"n\" x=\"%u\" "
-			"y=\"%u\">%s</text>\n",
-			LEFT, y, WIDTH, LEFT + WIDTH - 4, y - 3, name);
+	fputs("\"><title>", t->out);
+	plot_text(t->out, name);
+	fputs("</title></path>\n", t->out);
 }
 
 static void panel(struct plot *t, uint32_t nth, uint64_t full)
@@ -189,31 +159,61 @@ static void panel(struct plot *t, uint32_t nth, uint64_t full)
 	t->full = full + full / 20 + 1;
 }
 
+static void flow_panel(struct plot *t, uint32_t nth, const char *title, value_fn *value)
+{
+	char name[96];
+
+	panel(t, nth, highest(t, value, t->flows));
+	axes(t, title, 1000);
+	for (uint32_t i = 0; i < t->flows; i++) {
+		t->name(t, i, name, sizeof(name));
+		curve(t, value, i, colour(i), name);
+	}
+}
+
+static void level(struct plot *t, uint32_t v, const char *name)
+{
+	uint32_t y = y_of(t, v);
+
+	if (v && v <= t->full)
+		fprintf(t->out,
+			"<path class=\"l\" d=\"M%u %uh%u\"/><text class=\"n\" x=\"%u\" "
+			"y=\"%u\">%s</text>\n",
+			LEFT, y, WIDTH, LEFT + WIDTH - 4, y - 3, name);
+}
+
 static void queue_panel(struct plot *t)
 {
-	const struct dpa_link_rule *l = &t->r->s.link;
 	uint64_t most = highest(t, queue_of, 2);
 
-	if (l->ecn_max && most < l->ecn_max)
-		most = l->ecn_max;
-	panel(t, 2, most);
+	panel(t, 3, most < t->ecn_max ? t->ecn_max : most);
 	axes(t, "queue, KiB: mean and largest that packets met", 1024);
-	curve(t, queue_of, 1, "#bbbbbb", "largest");
-	curve(t, queue_of, 0, "#1f77b4", "mean");
-	if (l->ecn_max) {
-		level(t, l->ecn_min, "ECN min");
-		level(t, l->ecn_max, "ECN max");
-	}
-	level(t, l->queue, "full");
+	curve(t, queue_of, 1, "#aaaaaa", "largest");
+	curve(t, queue_of, 0, colour(0), "mean");
+	level(t, t->ecn_min, "ECN min");
+	level(t, t->ecn_max, "ECN max");
+	level(t, t->queue, "full");
+}
+
+static void event_panel(struct plot *t)
+{
+	char title[96];
+
+	panel(t, 4, highest(t, events, 3));
+	snprintf(title, sizeof(title), "packets marked (blue), CNPs (red), %s (green)", t->lost);
+	axes(t, title, 1);
+	curve(t, events, 0, colour(0), "marked");
+	curve(t, events, 1, colour(1), "CNPs");
+	curve(t, events, 2, colour(2), t->lost);
 }
 
 static void time_axis(struct plot *t)
 {
-	uint64_t step = nice_step(t->r->s.time);
+	uint64_t step = nice_step(t->time);
 	uint32_t y = t->top + HEIGHT + 16;
 
-	for (uint64_t v = 0; v <= t->r->s.time; v += step) {
-		uint32_t x = LEFT + (uint32_t)(v * WIDTH / t->r->s.time);
+	for (uint64_t v = 0; v <= t->time; v += step) {
+		uint32_t x = LEFT + (uint32_t)(t->time ? v * WIDTH / t->time : 0);
 
 		fprintf(t->out, "<text class=\"x\" x=\"%u\" y=\"%u\">%llu", x, y,
 			(unsigned long long)(v / 1000000));
@@ -227,7 +227,7 @@ static void time_axis(struct plot *t)
 
 /* ----------------------------------------------------------------------- page */
 
-static void text(FILE *out, const char *s)
+void plot_text(FILE *out, const char *s)
 {
 	for (; *s; s++)
 		switch (*s) {
@@ -245,82 +245,68 @@ static void text(FILE *out, const char *s)
 		}
 }
 
+void plot_cell(FILE *out, uint64_t v)
+{
+	fprintf(out, "<td>%llu.%llu</td>", (unsigned long long)(v / 1000),
+		(unsigned long long)(v / 100 % 10));
+}
+
+/* Dark where the reader's system is; as wide as the window, 1000 pixels at most. */
 static void head(struct plot *t)
 {
-	struct dpa_link_spec l = {.set = true, .n = 1, .seed = t->r->s.seed};
-	char spec[2 * DPA_LINK_TEXT];
-
-	l.rule[0] = t->r->s.link;
-	dpa_link_text(&l, spec, sizeof(spec));
-	fputs("<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\"><title>", t->out);
-	text(t->out, t->r->name);
-	fputs("</title>\n<style>body{font:14px sans-serif;margin:1em}svg{max-width:100%}"
-	      "td,th{padding:2px 10px;text-align:right}</style></head><body>\n<h1>",
+	fputs("<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
+	      "<meta name=\"viewport\" content=\"width=device-width\"><title>",
 	      t->out);
-	text(t->out, t->r->name);
-	fprintf(t->out, "</h1>\n<p>%u flows, path MTU %u; link %s</p>\n", t->r->s.n, t->r->s.mtu,
-		spec);
+	plot_text(t->out, t->title);
+	fputs("</title>\n<style>:root{color-scheme:light dark;--ink:#333;--grid:#eee;--frame:#999;"
+	      "--paper:#fff}@media(prefers-color-scheme:dark){:root{--ink:#ddd;--grid:#333;"
+	      "--frame:#777;--paper:#181818}}body{font:14px sans-serif;margin:1em;color:var(--ink);"
+	      "background:var(--paper)}svg{width:100%;max-width:1000px;height:auto}td,th{padding:"
+	      "2px 10px;text-align:right}table{border-collapse:collapse}</style></head><body>\n"
+	      "<h1>",
+	      t->out);
+	plot_text(t->out, t->title);
+	fputs("</h1>\n<p>", t->out);
+	plot_text(t->out, t->about);
+	fputs("</p>\n", t->out);
 }
 
-static void latency_row(struct plot *t, uint32_t flow, const char *name, const char *algo)
+static void legend(struct plot *t)
 {
-	struct dpa_sim_latency l;
-	uint64_t v[4];
+	char name[96];
 
-	dpa_sim_latency(t->r->sim, flow, &l);
-	v[0] = l.p50, v[1] = l.p99, v[2] = l.p999, v[3] = l.max;
-	fprintf(t->out, "<tr><td>%s</td><td>%s</td><td>%llu</td>", name, algo,
-		(unsigned long long)l.num);
-	for (int i = 0; i < 4; i++)
-		fprintf(t->out, "<td>%llu.%llu</td>", (unsigned long long)(v[i] / 1000),
-			(unsigned long long)(v[i] / 100 % 10));
-	fputs("</tr>\n", t->out);
-}
-
-static void latency_table(struct plot *t)
-{
-	char name[16];
-
-	fputs("<table><tr><th>flow</th><th>algorithm</th><th>messages</th><th>p50, "
-	      "us</th><th>p99</th>"
-	      "<th>p99.9</th><th>max</th></tr>\n",
-	      t->out);
-	for (uint32_t i = 0; i < t->r->s.n; i++) {
-		snprintf(name, sizeof(name), "%u", i);
-		latency_row(t, i, name, dpa_sim_algo(t->r->s.flow[i].algo));
+	fputs("<p>", t->out);
+	for (uint32_t i = 0; i < t->flows; i++) {
+		t->name(t, i, name, sizeof(name));
+		fprintf(t->out, "<span style=\"color:%s\">&#9632;</span> ", colour(i));
+		plot_text(t->out, name);
+		fputs(i + 1 < t->flows ? " &nbsp; " : "", t->out);
 	}
-	latency_row(t, DPA_SIM_FLOWS, "all", "");
-	fputs("</table>\n", t->out);
+	fputs("</p>\n", t->out);
 }
 
-void sim_plot(FILE *out, struct sim_run *r)
+void plot_write(struct plot *t)
 {
-	static const char *const names[] = {"marked", "CNPs", "lost"};
-	struct plot t = {.out = out, .r = r};
-
-	gather(&t);
-	head(&t);
-	fprintf(out,
-		"<svg viewBox=\"0 0 %u %u\" width=\"%u\" xmlns=\"http://www.w3.org/2000/svg\">\n"
-		"<style>text{font:12px sans-serif;fill:#333}.t{font-weight:bold}"
-		".y,.n{text-anchor:end}.x{text-anchor:middle}.g{stroke:#eee}"
-		".f{fill:none;stroke:#999}.c{fill:none;stroke-width:1.3}"
-		".l{stroke:#d62728;stroke-dasharray:5 4}</style>\n",
-		LEFT + WIDTH + 20, 40 + PANELS * (HEIGHT + GAP) + 20, LEFT + WIDTH + 20);
-	panel(&t, 0, highest(&t, goodput, r->s.n));
-	axes(&t, "goodput, Mbit/s", 1000);
-	flow_curves(&t, goodput);
-	panel(&t, 1, highest(&t, round_trip, r->s.n));
-	axes(&t, "round trip, us", 1000);
-	flow_curves(&t, round_trip);
-	queue_panel(&t);
-	panel(&t, 3, highest(&t, events, 3));
-	axes(&t, "packets marked (blue), CNPs (red), packets lost (green)", 1);
-	for (uint32_t i = 0; i < 3; i++)
-		curve(&t, events, i, colour(i), names[i]);
-	time_axis(&t);
-	fputs("</svg>\n", out);
-	latency_table(&t);
-	fputs("</body></html>\n", out);
-	free(t.p);
+	t->time = 0;
+	for (uint32_t k = 0; k < t->n; k++)
+		t->time += t->p[k].ns;
+	head(t);
+	legend(t);
+	fprintf(t->out,
+		"<svg viewBox=\"0 0 %u %u\" xmlns=\"http://www.w3.org/2000/svg\">\n"
+		"<style>text{font:12px sans-serif;fill:var(--ink)}.t{font-weight:bold}"
+		".y,.n{text-anchor:end}.x{text-anchor:middle}.g{stroke:var(--grid)}"
+		".f{fill:none;stroke:var(--frame)}.c{fill:none;stroke-width:1.3}"
+		".l{stroke:#d9463e;stroke-dasharray:5 4}</style>\n",
+		LEFT + WIDTH + 20, 40 + PANELS * (HEIGHT + GAP) + 20);
+	flow_panel(t, 0, t->goodput, goodput);
+	flow_panel(t, 1, "rate that the algorithm allows, Mbit/s; at the edge: not limited",
+		   allowed);
+	flow_panel(t, 2, "round trip, us", round_trip);
+	queue_panel(t);
+	event_panel(t);
+	time_axis(t);
+	fputs("</svg>\n", t->out);
+	t->tables(t);
+	fputs("</body></html>\n", t->out);
 }

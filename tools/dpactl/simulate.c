@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <pcc/pcc.h>
+#include "plot.h"
 #include "simulate.h"
 
 #define TEXT_MAX    (1u << 20)
@@ -34,22 +35,6 @@ static char *read_text(const char *path)
 	return text;
 }
 
-/* v / 10^digits, exactly. */
-static void put_fixed(FILE *out, uint64_t v, unsigned digits)
-{
-	uint64_t unit = 1;
-
-	for (unsigned i = 0; i < digits; i++)
-		unit *= 10;
-	fprintf(out, "%llu.%0*llu", (unsigned long long)(v / unit), (int)digits,
-		(unsigned long long)(v % unit));
-}
-
-uint64_t sim_mbits(uint64_t bytes, uint64_t ns)
-{
-	return ns ? (uint64_t)((unsigned __int128)bytes * 8000000 / ns) : 0;
-}
-
 /* ------------------------------------------------------------------------ CSV */
 
 static void csv_head(FILE *out)
@@ -64,23 +49,23 @@ static void csv_flow(FILE *out, const struct dpa_sim_sample *x, uint32_t i)
 {
 	const struct dpa_sim_flow_stat *f = &x->flow[i];
 
-	put_fixed(out, x->at, 6);
+	plot_fixed(out, x->at, 6);
 	fprintf(out, ",%u,", i);
-	put_fixed(out, sim_mbits(f->bytes, x->ns), 3);
+	plot_fixed(out, plot_mbits(f->bytes, x->ns), 3);
 	fputc(',', out);
 	if (f->rate < DPA_PCC_NO_LIMIT)
-		put_fixed(out, f->rate * 8 / 1000, 3);
+		plot_fixed(out, f->rate * 8 / 1000, 3);
 	fprintf(out, ",%u,", f->window);
 	if (f->rtt_num)
-		put_fixed(out, f->rtt_sum / f->rtt_num, 3);
+		plot_fixed(out, f->rtt_sum / f->rtt_num, 3);
 	fputc(',', out);
 	if (f->rtt_num)
-		put_fixed(out, f->rtt_max, 3);
+		plot_fixed(out, f->rtt_max, 3);
 	fprintf(out, ",%llu,%llu,%llu,%llu,%llu,%llu,", (unsigned long long)f->sent,
 		(unsigned long long)f->marked, (unsigned long long)f->cnps,
 		(unsigned long long)f->lost, (unsigned long long)f->naks,
 		(unsigned long long)f->timeouts);
-	put_fixed(out, f->paused, 3);
+	plot_fixed(out, f->paused, 3);
 	fprintf(out, ",%llu,%llu\n", (unsigned long long)x->queue_avg,
 		(unsigned long long)x->queue_max);
 }

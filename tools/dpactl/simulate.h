@@ -17,9 +17,7 @@ struct sim_run {
 /* program.c: the image in this file; ends the process where it cannot. Once. */
 void sim_program_load(const char *path, struct dpa_sim_program *out);
 
-/* Thousandths of Mbit/s of so many bytes in a time. */
-uint64_t sim_mbits(uint64_t bytes, uint64_t ns);
-/* plot.c: runs it, and writes one HTML page with its curves in it. */
+/* simplot.c: runs it, and writes one HTML page with its curves in it. */
 void sim_plot(FILE *out, struct sim_run *r);
 
 #endif

@@ -557,3 +557,61 @@ Test(board_pcc, a_tool_writes_through_its_own_mapping)
 	cr_expect_eq(port().acting, (int)DPA_PCC_SLOT_RTT);
 	dpa_board_unpeek(tool);
 }
+
+/* ------------------------------------------------------------- flows that are recorded */
+
+static bool recorded(struct dpa_board *board)
+{
+	return dpa_pcc_word_recorded(atomic_load(dpa_board_pcc_word(board)));
+}
+
+/* A recorder that died asks no more: the first flow that finds its time past stops it. */
+Test(board_pcc, recording_ends_without_its_recorder)
+{
+	cr_expect_not(recorded(b));
+	dpa_board_pcc_record(b, 1000, 500);
+	cr_expect(recorded(b));
+	dpa_board_pcc_record(b, 1200, 100); /* another recorder shortens nothing */
+	dpa_board_pcc_record_check(b, 1500);
+	cr_expect(recorded(b));
+	dpa_board_pcc_record(b, 1400, 500);
+	dpa_board_pcc_record_check(b, 1900);
+	cr_expect(recorded(b));
+	dpa_board_pcc_record_check(b, 1901);
+	cr_expect_not(recorded(b));
+	cr_expect_eq(port().acting, (int)DPA_PCC_SLOT_DCQCN);
+	cr_expect_eq(port().counting, (int)DPA_PCC_SLOT_DCQCN);
+}
+
+Test(board_pcc, a_record_is_of_the_qp_that_has_the_number)
+{
+	struct dpa_board_pcc_flow *f;
+	uint32_t qpn = 0, begun;
+
+	cr_assert_eq(dpa_board_qpn_alloc(b, &qpn), 0);
+	cr_expect_null(dpa_board_pcc_flow_of(b, qpn));
+	f = dpa_board_pcc_flow_begin(b, qpn);
+	cr_assert_not_null(f);
+	begun = f->begun;
+	cr_expect_eq(dpa_board_pcc_flow_of(b, qpn), f);
+	cr_expect_eq(dpa_board_pcc_flow_begin(b, qpn), f);
+	cr_expect_eq(f->begun, begun + 1);
+	cr_expect_leq(dpa_board_pcc_flow_next(b, 0), qpn & (DPA_BOARD_QPNS - 1));
+	cr_expect_null(dpa_board_pcc_flow_begin(b, qpn ^ 1 << 16), "another board's");
+	dpa_board_qpn_free(b, qpn);
+	cr_expect_null(dpa_board_pcc_flow_of(b, qpn));
+}
+
+Test(board_pcc, queues_are_of_the_process_that_has_the_index)
+{
+	struct dpa_board_pcc_queue *q;
+
+	cr_expect_null(dpa_board_pcc_queue_of(b, b->slot));
+	q = dpa_board_pcc_queue_mine(b);
+	cr_assert_not_null(q);
+	cr_expect_eq(dpa_board_pcc_queue_of(b, b->slot), q);
+	cr_expect_null(dpa_board_pcc_queue_of(b, b->slot + 1));
+	cr_expect_null(dpa_board_pcc_queue_of(b, DPA_BOARD_PROCS));
+	q->owner ^= 1;
+	cr_expect_null(dpa_board_pcc_queue_of(b, b->slot));
+}

@@ -53,3 +53,17 @@ void dpa_board_pcc_check(struct dpa_board *b)
 void dpa_board_pcc_leave(struct dpa_board *b)
 {
 }
+
+struct dpa_board_pcc_flow *dpa_board_pcc_flow_begin(struct dpa_board *b, uint32_t qpn)
+{
+	return &th_pcc.flow;
+}
+
+struct dpa_board_pcc_queue *dpa_board_pcc_queue_mine(struct dpa_board *b)
+{
+	return NULL;
+}
+
+void dpa_board_pcc_record_check(struct dpa_board *b, uint64_t now)
+{
+}

@@ -1,0 +1,251 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* recorder.c - takes samples of what flows record: see recorder.h. */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <pcc/pcc.h>
+#include "recorder.h"
+#include "tables/pcc.h"
+
+#define LEASE	 UINT64_C(1000000000) /* ns that flows go on without being asked again */
+#define INTERVAL UINT64_C(5000000)
+
+static volatile sig_atomic_t stop;
+
+static void on_signal(int sig)
+{
+	(void)sig;
+	stop = 1;
+}
+
+static uint64_t now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+}
+
+static uint32_t load(_Atomic uint32_t *from)
+{
+	return atomic_load_explicit(from, memory_order_relaxed);
+}
+
+static uint64_t load_long(_Atomic uint64_t *from)
+{
+	return atomic_load_explicit(from, memory_order_relaxed);
+}
+
+/* ----------------------------------------------------------------------- flows */
+
+static void read_record(struct dpa_board_pcc_flow *f, struct rec_stat *s)
+{
+	*s = (struct rec_stat){.bytes = load_long(&f->bytes),
+			       .rtt_sum = load_long(&f->rtt_sum),
+			       .rate = load_long(&f->rate),
+			       .rtt_num = load(&f->rtt_num),
+			       .window = load(&f->window),
+			       .acks = load(&f->acks),
+			       .cnps = load(&f->cnps),
+			       .losses = load(&f->losses)};
+}
+
+/* The destination's marks: 0 where it is not of this adapter instance. */
+static uint32_t read_marked(struct ctl *c, uint32_t dest)
+{
+	struct dpa_board_pcc_flow *f = dpa_board_pcc_flow_of(c->b, dest);
+
+	return f && dest >> 16 == c->b->board_num ? load(&f->marked) : 0;
+}
+
+static void begin_flow(struct recorder *r, struct rec_flow *f, uint32_t qpn, uint32_t begun)
+{
+	struct dpa_board_qpinfo *qi = dpa_board_qpinfo(r->c->b, qpn);
+	struct proc p;
+
+	memset(f, 0, sizeof(*f));
+	f->qpn = qpn;
+	f->begun = begun;
+	if (!dpa_board_qpn_owner(r->c->b, qpn, &f->slot, &f->gen) || !proc_read(r->c, f->slot, &p))
+		return;
+	f->pid = p.pid;
+	memcpy(f->comm, p.comm, sizeof(f->comm));
+	printable(f->comm, sizeof(f->comm));
+	if (qi && qi->qpn == qpn)
+		f->dest = qi->dest_qpn;
+	f->seen_marked = read_marked(r->c, f->dest);
+}
+
+/* That of the record, a new one if it has none; NULL: no room. */
+static struct rec_flow *find_flow(struct recorder *r, uint32_t qpn, struct dpa_board_pcc_flow *from)
+{
+	uint32_t slot, gen, begun = load(&from->begun);
+
+	if (!dpa_board_qpn_owner(r->c->b, qpn, &slot, &gen))
+		return NULL;
+	for (uint32_t i = r->flows; i--;)
+		if (r->flow[i].qpn == qpn && r->flow[i].slot == slot && r->flow[i].gen == gen &&
+		    r->flow[i].begun == begun)
+			return &r->flow[i];
+	if (r->flows == REC_FLOWS) {
+		r->missed++;
+		return NULL;
+	}
+	begin_flow(r, &r->flow[r->flows], qpn, begun);
+	read_record(from, &r->flow[r->flows].now);
+	return &r->flow[r->flows++];
+}
+
+static void add_stat(struct rec_stat *to, const struct rec_stat *d)
+{
+	to->bytes += d->bytes;
+	to->rtt_sum += d->rtt_sum;
+	to->rtt_num += d->rtt_num;
+	to->rtt_max = d->rtt_max > to->rtt_max ? d->rtt_max : to->rtt_max;
+	to->acks += d->acks;
+	to->cnps += d->cnps;
+	to->losses += d->losses;
+	to->marked += d->marked;
+	to->rate = d->rate;
+	to->window = d->window;
+}
+
+static void take_flow(struct recorder *r, uint32_t qpn, struct rec_sample *out)
+{
+	struct dpa_board_pcc_flow *from = dpa_board_pcc_flow_of(r->c->b, qpn);
+	struct rec_flow *f = from && load_long(&from->bytes) ? find_flow(r, qpn, from) : NULL;
+	struct rec_stat s, *d;
+	uint32_t marked;
+
+	if (!f)
+		return;
+	d = &out->flow[f - r->flow];
+	read_record(from, &s);
+	marked = read_marked(r->c, f->dest);
+	*d = (struct rec_stat){
+		.bytes = s.bytes - f->now.bytes,
+		.rtt_sum = s.rtt_sum - f->now.rtt_sum,
+		.rate = s.rate,
+		.rtt_num = s.rtt_num - f->now.rtt_num,
+		.rtt_max = atomic_exchange_explicit(&from->rtt_max, 0, memory_order_relaxed),
+		.window = s.window,
+		.acks = s.acks - f->now.acks,
+		.cnps = s.cnps - f->now.cnps,
+		.losses = s.losses - f->now.losses,
+		.marked = marked - f->seen_marked};
+	f->now = s;
+	f->seen_marked = marked;
+	add_stat(&f->sum, d);
+}
+
+/* The queues of all processes: mean of what packets met in any, and the longest. */
+static void take_queues(struct recorder *r, struct rec_sample *out)
+{
+	for (uint32_t p = dpa_board_proc_next(r->c->b, 0); p < DPA_BOARD_PROCS;
+	     p = dpa_board_proc_next(r->c->b, p + 1)) {
+		struct dpa_board_pcc_queue *q = dpa_board_pcc_queue_of(r->c->b, p);
+		uint64_t sum, num, max;
+
+		if (!q)
+			continue;
+		sum = load_long(&q->sum);
+		num = load_long(&q->num);
+		max = atomic_exchange_explicit(&q->max, 0, memory_order_relaxed);
+		if (r->queue_num[p] && num > r->queue_num[p]) {
+			out->queue_sum += sum - r->queue_sum[p];
+			out->queue_num += num - r->queue_num[p];
+			/* another recorder may have taken it */
+			max = max > (sum - r->queue_sum[p]) / (num - r->queue_num[p])
+				      ? max
+				      : (sum - r->queue_sum[p]) / (num - r->queue_num[p]);
+			out->queue_max = max > out->queue_max ? max : out->queue_max;
+		}
+		r->queue_sum[p] = sum;
+		r->queue_num[p] = num;
+	}
+}
+
+/* --------------------------------------------------------------------- samples */
+
+static void ask(struct recorder *r)
+{
+	dpa_board_pcc_record(r->c->b, r->last, LEASE);
+}
+
+struct recorder *rec_begin(struct ctl *c)
+{
+	struct sigaction sa = {.sa_handler = on_signal};
+	struct recorder *r = calloc(1, sizeof(*r));
+	int rc = dpa_board_pcc_writable(c->b);
+
+	if (rc)
+		die(EXIT_NONE, "%s: %s", c->path, strerror(rc));
+	if (!r)
+		die(EXIT_NONE, "no memory");
+	sigaction(SIGINT, &sa, NULL);
+	sigaction(SIGTERM, &sa, NULL);
+	r->c = c;
+	r->interval = INTERVAL;
+	r->begin = r->last = now_ns();
+	ask(r);
+	return r;
+}
+
+bool rec_sample(struct recorder *r, struct rec_sample *out)
+{
+	uint64_t due = r->last + r->interval, now;
+	struct timespec ts = {.tv_sec = (time_t)(due / 1000000000),
+			      .tv_nsec = (long)(due % 1000000000)};
+
+	while (!stop && clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &ts, NULL) == EINTR)
+		;
+	now = now_ns();
+	memset(out, 0, sizeof(*out));
+	out->at = now - r->begin;
+	out->ns = now - r->last;
+	r->last = now;
+	ask(r);
+	for (uint32_t i = dpa_board_pcc_flow_next(r->c->b, 0); i < DPA_BOARD_QPNS;
+	     i = dpa_board_pcc_flow_next(r->c->b, i + 1))
+		take_flow(r, r->c->b->board_num << 16 | i, out);
+	take_queues(r, out);
+	return !stop;
+}
+
+static void join(struct rec_sample *to, const struct rec_sample *s, uint32_t flows)
+{
+	to->at = s->at;
+	to->ns += s->ns;
+	to->queue_sum += s->queue_sum;
+	to->queue_num += s->queue_num;
+	to->queue_max = s->queue_max > to->queue_max ? s->queue_max : to->queue_max;
+	for (uint32_t i = 0; i < flows; i++)
+		add_stat(&to->flow[i], &s->flow[i]);
+}
+
+void rec_keep(struct recorder *r, const struct rec_sample *s)
+{
+	if (r->n == REC_MAX) {
+		for (uint32_t i = 0; i < REC_MAX / 2; i++) {
+			if (i)
+				r->sample[i] = r->sample[2 * i];
+			join(&r->sample[i], &r->sample[2 * i + 1], r->flows);
+		}
+		r->n = REC_MAX / 2;
+		r->interval *= 2;
+	}
+	r->sample[r->n++] = *s;
+}
+
+void rec_end(struct recorder *r)
+{
+	free(r);
+}
+
+void rec_name(const struct rec_flow *f, char *to, size_t len)
+{
+	snprintf(to, len, "%s %u, QP 0x%x to 0x%x", f->comm, f->pid, f->qpn, f->dest);
+}

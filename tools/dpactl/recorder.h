@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* recorder.h - what the flows of running programs do, over time. */
+#ifndef DPACTL_RECORDER_H
+#define DPACTL_RECORDER_H
+
+#include "dpactl.h"
+
+#define REC_FLOWS 64u	/* more are not recorded */
+#define REC_MAX	  2000u /* samples that are kept: then two become one */
+
+/* Of a flow, from one sample to the next. */
+struct rec_stat {
+	uint64_t bytes, rtt_sum;
+	uint64_t rate; /* bytes/s, at its end; DPA_PCC_NO_LIMIT: any */
+	uint32_t rtt_num, rtt_max, window;
+	uint32_t acks, cnps, losses;
+	uint32_t marked; /* by the receiver, if that is a process of this adapter instance */
+};
+
+struct rec_flow {
+	uint32_t qpn, slot, gen, begun; /* which one */
+	uint32_t pid, dest;
+	char comm[16];
+	struct rec_stat now, sum; /* values of its record; what it did since it was found */
+	uint32_t seen_marked;
+};
+
+struct rec_sample {
+	uint64_t at, ns; /* it ends at this time of the recording, and spans so much */
+	uint64_t queue_sum, queue_num, queue_max;
+	struct rec_stat flow[REC_FLOWS];
+};
+
+struct recorder {
+	struct ctl *c;
+	uint64_t begin, last;	   /* CLOCK_MONOTONIC, ns */
+	uint64_t interval;	   /* ns between two samples */
+	uint32_t flows, n, missed; /* missed: flows that there was no room for */
+	uint64_t queue_sum[DPA_BOARD_PROCS], queue_num[DPA_BOARD_PROCS];
+	struct rec_flow flow[REC_FLOWS];
+	struct rec_sample sample[REC_MAX];
+};
+
+/* Asks all flows to record. Ends the process where the state cannot be written to, or no memory. */
+struct recorder *rec_begin(struct ctl *c);
+/*
+ * Waits until the next sample is due, takes it into *out and asks for more. False: a signal came
+ * before that (Ctrl-C), and *out is what was recorded until then.
+ */
+bool rec_sample(struct recorder *r, struct rec_sample *out);
+/* Keeps a sample; joins two and doubles the interval where there is no room. */
+void rec_keep(struct recorder *r, const struct rec_sample *s);
+/* Flows stop recording a second after this. */
+void rec_end(struct recorder *r);
+/* pcc record; what pcc watch shows of flows, once a second (record.c). */
+void pcc_record(struct ctl *c);
+bool pcc_watch_flows(struct recorder *r);
+/* A name of a flow for people. */
+void rec_name(const struct rec_flow *f, char *to, size_t len);
+
+#endif
