@@ -382,11 +382,11 @@ struct dpa_hw_qp {
 	struct dpa_pcc_flow pcc;
 	/* The algorithm of the flow: cc/cc.h. */
 	struct {
-		const _Atomic uint64_t *source; /* the port's word; set at RTS */
-		uint64_t word;			/* the one that the flow follows */
-		_Atomic uint32_t *counts;	/* its counters; NULL: none */
+		const _Atomic uint64_t *source;	   /* the port's word; set at RTS */
+		uint64_t word;			   /* the one that the flow follows */
+		_Atomic uint32_t *counts;	   /* its counters; NULL: none */
 		struct dpa_board_pcc_flow *record; /* NULL: flows are not recorded */
-		int8_t slot;			/* -1: none */
+		int8_t slot;			   /* -1: none */
 		struct dpa_pcc_split split;
 		union { /* Parameters of a built-in algorithm, unless they are the defaults. */
 			struct dpa_pcc_dcqcn_param dcqcn;

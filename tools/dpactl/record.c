@@ -4,8 +4,8 @@
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-#include <links.h>
 #include <pcc/pcc.h>
+#include <sim/sim.h>
 #include "plot.h"
 #include "recorder.h"
 #include "tables/tables.h"
