@@ -313,6 +313,12 @@ enum { DPA_PCC_REQ_FREE, DPA_PCC_REQ_POSTED, DPA_PCC_REQ_ANSWERED };
  *   record_until
  *            CLOCK_MONOTONIC, ns: flows are recorded until then. Extended (CAS, relaxed) by a
  *            recorder before it sets the bit in `word`. A flow that finds it past clears the bit.
+ *   count_fold, count_sum
+ *            A counter of a process that ended, on its way to head.counters_past: bit 63 of
+ *            count_fold while it is, 16..47 process index, 0..15 counter; count_sum: what the past
+ *            is then. Under the board's lock (seq_cst): count_sum, count_fold, the live word to 0,
+ *            the past, count_fold to 0. After a kill in between the next owner of the lock
+ *            completes it; a reader sees the count then, or not yet.
  *   base     Values of the counters when they were last cleared (relaxed).
  */
 struct dpa_board_pcc_port {
@@ -329,7 +335,8 @@ struct dpa_board_pcc_port {
 	/* ---- 640 */
 	_Atomic uint64_t req, fold;
 	_Atomic uint64_t record_until;
-	uint8_t rsvd2[768 - 664];
+	_Atomic uint64_t count_fold, count_sum; /* counters of processes, not of this port */
+	uint8_t rsvd2[768 - 680];
 	/* ---- 768: DPA_PCC_SLOT_RTT, DPA_PCC_SLOT_DCQCN */
 	struct dpa_board_pcc_builtin builtin[DPA_PCC_SLOTS - DPA_PCC_SLOT_RTT];
 	/* ---- 1280: built-in algorithms, sums over processes that ended; under the board's lock */

@@ -69,6 +69,27 @@ static void end_fold(struct dpa_board *b)
 	atomic_store_explicit(&p->fold, w & ~DPA_BOARD_PCC_FOLD, memory_order_seq_cst);
 }
 
+/* The same for a counter of a process: board_layout.h. */
+static void end_count_fold(struct dpa_board *b)
+{
+	struct dpa_board_pcc_port *p = &b->shm->pcc;
+	uint64_t w = atomic_load_explicit(&p->count_fold, memory_order_seq_cst);
+	uint32_t i = (uint32_t)(w & 0xffff) % DPA_BOARD_COUNTERS;
+	_Atomic uint64_t *from;
+
+	if (!(w >> 63))
+		return;
+	from = dpa_board_counters(b, (uint32_t)(w >> 16) % DPA_BOARD_PROCS);
+	if (from)
+		atomic_store_explicit(&from[i], 0, memory_order_seq_cst);
+	DPA_BOARD_STEP("count-folded");
+	atomic_store_explicit(&b->shm->head.counters_past[i],
+			      atomic_load_explicit(&p->count_sum, memory_order_seq_cst),
+			      memory_order_seq_cst);
+	DPA_BOARD_STEP("count-past");
+	atomic_store_explicit(&p->count_fold, 0, memory_order_seq_cst);
+}
+
 static int repair_board(struct dpa_board *b)
 {
 	/*
@@ -77,6 +98,7 @@ static int repair_board(struct dpa_board *b)
 	 */
 	dpa_board_uar_repair(b->shm, b->uar_pages);
 	end_fold(b);
+	end_count_fold(b);
 	DPA_BOARD_STEP("repaired");
 	return pthread_mutex_consistent(&b->shm->head.lock);
 }
@@ -181,17 +203,23 @@ static void sweep_xrc(struct dpa_board *b, const bool *dead)
 	}
 }
 
-/* A kill between the two steps loses one counter's count; none is counted twice. */
+/* Counters of a process that ended: none is lost, none counted twice, whoever dies here. */
 static void fold_counters(struct dpa_board *b, uint32_t slot)
 {
+	struct dpa_board_pcc_port *p = &b->shm->pcc;
 	_Atomic uint64_t *from = dpa_board_counters(b, slot);
 
 	for (uint32_t i = 0; from && i < DPA_BOARD_COUNTERS; i++) {
-		uint64_t n = atomic_exchange_explicit(&from[i], 0, memory_order_relaxed);
+		uint64_t n = atomic_load_explicit(&from[i], memory_order_relaxed);
 
-		if (n)
-			atomic_fetch_add_explicit(&b->shm->head.counters_past[i], n,
-						  memory_order_relaxed);
+		if (!n)
+			continue;
+		n += atomic_load_explicit(&b->shm->head.counters_past[i], memory_order_relaxed);
+		atomic_store_explicit(&p->count_sum, n, memory_order_seq_cst);
+		atomic_store_explicit(&p->count_fold, UINT64_C(1) << 63 | (uint64_t)slot << 16 | i,
+				      memory_order_seq_cst);
+		DPA_BOARD_STEP("count-fold");
+		end_count_fold(b);
 	}
 }
 

@@ -178,6 +178,30 @@ static void count_and_die(void *arg)
 	kill(getpid(), SIGKILL);
 }
 
+static void open_and_reap(void *arg)
+{
+	dpa_board_reap(bt_open());
+	(void)arg;
+}
+
+/* The second one that cleans up is killed as well: it lost the counter that it was at. */
+Test(board_proc, counters_are_right_at_each_step_of_keeping_them)
+{
+	static const char *const steps[] = {"count-fold", "count-folded", "count-past"};
+	struct dpa_board *a = bt_open();
+	_Atomic uint64_t *past = dpa_board_counters_past(a);
+
+	for (uint32_t i = 0; i < 3; i++) {
+		bt_wait(bt_fork(count_and_die, NULL));
+		cr_expect(bt_dies(open_and_reap, NULL, steps[i], 1), "%s", steps[i]);
+		dpa_board_reap(a);
+		cr_expect_eq(atomic_load(&past[DPA_CNT_tx_packets]), 1000u * (i + 1), "%s: %lu",
+			     steps[i], atomic_load(&past[DPA_CNT_tx_packets]));
+		cr_expect_eq(atomic_load(&past[DPA_CNT_peers_died]), 3u * (i + 1), "%s", steps[i]);
+	}
+	dpa_board_close(a);
+}
+
 Test(board_proc, counters_of_the_dead_are_kept)
 {
 	struct dpa_board *a = bt_open(), *b = bt_open();
