@@ -21,7 +21,7 @@
 void dpa_cc_begin(struct dpa_hw_qp *qp);
 void dpa_cc_switch(struct dpa_hw_qp *qp);
 void dpa_cc_count(struct dpa_hw_qp *qp, const struct dpa_pcc_event *ev);
-/* A packet of the peer's came with a mark: for who records flows. */
+/* Record a packet of the peer that came with a mark, while flows are recorded. */
 void dpa_cc_marked(struct dpa_hw_qp *qp);
 /* Call when hw is opened and closed. */
 void dpa_cc_init(struct dpa_hw *hw);

@@ -77,7 +77,7 @@ void dpa_board_pcc_check(struct dpa_board *b);
 void dpa_board_pcc_record(struct dpa_board *b, uint64_t now, uint64_t ns);
 /* Stops it if the time is past. By flows. */
 void dpa_board_pcc_record_check(struct dpa_board *b, uint64_t now);
-/* The record of this process's QP, begun anew; NULL: no memory. Reserves it. */
+/* The record of this process's QP, from the start; NULL: no memory. Reserves it. */
 struct dpa_board_pcc_flow *dpa_board_pcc_flow_begin(struct dpa_board *b, uint32_t qpn);
 /* The queues in front of this process; NULL: no memory. Reserves it. */
 struct dpa_board_pcc_queue *dpa_board_pcc_queue_mine(struct dpa_board *b);

@@ -91,8 +91,10 @@ int main(int argc, char **argv)
 		if (c == 'd')
 			vt_device = optarg;
 		else
-			*(c == 'n' ? &n : c == 'p' ? &port : c == 't' ? &seconds : &gid) =
-				atoi(optarg);
+			*(c == 'n'   ? &n
+			  : c == 'p' ? &port
+			  : c == 't' ? &seconds
+				     : &gid) = atoi(optarg);
 	}
 	CHECK(n > 0 && n <= SENDERS, "1 to %d senders", SENDERS);
 	for (int i = 0; i < n; i++)
