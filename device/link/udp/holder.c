@@ -21,19 +21,15 @@
 #include "util/sys.h"
 #include "link/udp/udp.h"
 
-struct udp_sock {
-	uint64_t inode;
-	uint32_t uid;
-};
-
 struct find {
 	uint16_t port;
 	uint32_t num;
 	uint64_t except;
+	uint64_t foreign; /* inode that belonged to no instance before; 0: none */
 	/* number of the instance found last: most sockets of a port belong to one */
 	uint32_t guess;
 	enum dpa_udp_holder who;
-	struct udp_sock sock; /* the socket that `who` describes */
+	struct dpa_udp_sock sock; /* the socket that `who` describes */
 };
 
 static socklen_t abstract_name(struct sockaddr_un *sa, uint16_t port, uint32_t num, uint64_t inode)
@@ -101,7 +97,7 @@ static void look_through(struct find *f, const char *path)
 	if (!file)
 		return;
 	while (fgets(line, sizeof(line), file)) {
-		struct udp_sock s;
+		struct dpa_udp_sock s;
 		enum dpa_udp_holder who;
 		unsigned port;
 
@@ -109,7 +105,7 @@ static void look_through(struct find *f, const char *path)
 			   &port, &s.uid, &s.inode) != 3 ||
 		    port != f->port || (f->except && s.inode == f->except))
 			continue;
-		who = holder_of(f, s.inode);
+		who = s.inode == f->foreign ? DPA_HOLDER_OTHER : holder_of(f, s.inode);
 		if (who > f->who) {
 			f->who = who;
 			f->sock = s;
@@ -167,22 +163,28 @@ static bool find_process(uint64_t inode, char *text, size_t len)
 	return found;
 }
 
-enum dpa_udp_holder dpa_udp_who(uint16_t port, uint32_t num, uint64_t except, uint32_t *uid,
-				char *text, size_t len)
+enum dpa_udp_holder dpa_udp_who(uint16_t port, uint32_t num, uint64_t except,
+				struct dpa_udp_sock *sock)
 {
-	struct find f = {.port = port, .num = num, .except = except};
-	bool see_all = geteuid() == 0;
+	struct find f = {.port = port, .num = num, .except = except, .foreign = sock->inode};
 
-	text[0] = '\0';
 	look_through(&f, "/proc/self/net/udp6");
 	look_through(&f, "/proc/self/net/udp");
-	*uid = f.sock.uid;
-	if (f.who <= DPA_HOLDER_US || find_process(f.sock.inode, text, len))
-		return f.who;
-	if (f.who == DPA_HOLDER_OTHER && f.sock.uid == 0 && see_all)
-		snprintf(text, len, "a socket of the kernel (rdma_rxe?)");
-	else
-		snprintf(text, len, "a process of uid %u%s", f.sock.uid,
-			 f.sock.uid == 0 ? " or the kernel (rdma_rxe?)" : "");
+	*sock = f.sock;
 	return f.who;
+}
+
+void dpa_udp_describe(const struct dpa_udp_sock *s, char *text, size_t len)
+{
+	bool see_all = geteuid() == 0;
+
+	if (!s->inode)
+		snprintf(text, len, "a socket that /proc does not show");
+	else if (find_process(s->inode, text, len))
+		return;
+	else if (s->uid == 0 && see_all)
+		snprintf(text, len, "a socket that no process has: the kernel's (rdma_rxe?)");
+	else
+		snprintf(text, len, "a process of uid %u%s", s->uid,
+			 s->uid == 0 ? " or the kernel (rdma_rxe?)" : "");
 }

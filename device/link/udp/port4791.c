@@ -171,47 +171,55 @@ static int gate_enter(uint64_t patience, bool *mine)
 	return fd;
 }
 
-static void log_once(struct dpa_hw *hw, int err, const char *holder)
+/* `holder` has the port, where err is EADDRINUSE. */
+static void log_once(struct dpa_hw *hw, int err, const struct dpa_udp_sock *holder)
 {
+	char text[128];
+
 	if (hw->udp->logged == err)
 		return;
 	hw->udp->logged = err;
-	if (err == EADDRINUSE)
+	if (err == EADDRINUSE) {
+		dpa_udp_describe(holder, text, sizeof(text));
 		dpa_log(hw, DPA_LOG_ERR, "no connection to other hosts: UDP port %d is held by %s",
-			DPA_ROCE_PORT, holder);
-	else
+			DPA_ROCE_PORT, text);
+	} else {
 		dpa_log(hw, DPA_LOG_ERR, "no connection to other hosts: UDP port %d: %s",
 			DPA_ROCE_PORT, strerror(err));
+	}
 }
 
 /*
  * Finds the holder of the port. A socket that no instance publishes may be one that is being
  * closed. A process that ends loses its sockets one by one; between the read of the kernel's list
  * and the request for the name all of them may be gone. So this result counts only if it stays the
- * same.
+ * same. Its inode is recorded: the next QP that could send to other hosts tries again, and where
+ * the kernel's rdma_rxe has the port, each of them finds it.
  */
-static enum dpa_udp_holder find_stable_holder(struct dpa_hw *hw, uint64_t inode, char *holder,
-					      size_t len)
+static enum dpa_udp_holder find_stable_holder(struct dpa_hw *hw, uint64_t inode,
+					      struct dpa_udp_sock *holder)
 {
+	struct dpa_udp *u = hw->udp;
 	enum dpa_udp_holder who = DPA_HOLDER_NONE;
-	uint32_t uid = 0;
 
 	for (int i = 0; i < HOLDER_LOOKS; i++) {
 		if (i)
 			nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
-		who = dpa_udp_who(DPA_ROCE_PORT, hw->board->board_num, inode, &uid, holder, len);
-		if (who != DPA_HOLDER_OTHER)
+		*holder = (struct dpa_udp_sock){.inode = u->foreign};
+		who = dpa_udp_who(DPA_ROCE_PORT, hw->board->board_num, inode, holder);
+		if (who != DPA_HOLDER_OTHER || holder->inode == u->foreign)
 			break;
 	}
-	atomic_store_explicit(&hw->udp->holder_uid, uid, memory_order_relaxed);
+	u->foreign = who == DPA_HOLDER_OTHER ? holder->inode : 0;
+	atomic_store_explicit(&u->holder_uid, holder->uid, memory_order_relaxed);
 	return who;
 }
 
 /* Binds unless there is a foreign socket. EADDRINUSE: *who is its kind. Context: the gate. */
 static int bind_alone(struct dpa_hw *hw, int fd, uint64_t inode, enum dpa_udp_holder *who,
-		      char *holder, size_t len)
+		      struct dpa_udp_sock *holder)
 {
-	*who = find_stable_holder(hw, inode, holder, len);
+	*who = find_stable_holder(hw, inode, holder);
 	if (*who >= DPA_HOLDER_BOARD)
 		return EADDRINUSE;
 	hw->udp->name_fd = dpa_udp_name(DPA_ROCE_PORT, hw->board->board_num, inode);
@@ -220,10 +228,10 @@ static int bind_alone(struct dpa_hw *hw, int fd, uint64_t inode, enum dpa_udp_ho
 	if (errno != EADDRINUSE)
 		return errno;
 	/* taken by a socket that /proc does not show, or only just now */
-	*who = find_stable_holder(hw, inode, holder, len);
+	*who = find_stable_holder(hw, inode, holder);
 	if (*who < DPA_HOLDER_BOARD) {
 		*who = DPA_HOLDER_OTHER;
-		snprintf(holder, len, "a socket that /proc does not show");
+		*holder = (struct dpa_udp_sock){0}; /* /proc does not show it */
 	}
 	return EADDRINUSE;
 }
@@ -236,7 +244,7 @@ static int try_open_port(struct dpa_hw *hw, bool may_wait)
 {
 	struct dpa_udp *u = hw->udp;
 	enum dpa_udp_holder who = DPA_HOLDER_NONE;
-	char holder[128] = "";
+	struct dpa_udp_sock holder = {0};
 	uint64_t inode = 0;
 	bool mine = false;
 	int fd, gate, err = make_socket(u, &fd, &inode);
@@ -251,7 +259,7 @@ static int try_open_port(struct dpa_hw *hw, bool may_wait)
 		return EAGAIN;
 	}
 	u->shut = 0;
-	err = bind_alone(hw, fd, inode, &who, holder, sizeof(holder));
+	err = bind_alone(hw, fd, inode, &who, &holder);
 	if (gate >= 0)
 		dpa_sys_close(gate);
 	if (err) {
@@ -274,7 +282,7 @@ static int try_open_port(struct dpa_hw *hw, bool may_wait)
 	dpa_wake_self(hw); /* it has one descriptor more to watch */
 out:
 	if (err)
-		log_once(hw, err, holder);
+		log_once(hw, err, &holder);
 	else
 		u->logged = 0;
 	return err;

@@ -39,6 +39,7 @@ struct dpa_udp {
 	_Atomic bool hops;	     /* hop limits are wanted */
 	int logged;		     /* errno of the last failure that was logged */
 	uint32_t shut;		     /* BEHIND: ticks in a row with the gate occupied */
+	uint64_t foreign;	     /* inode of a socket of no instance that had the port; 0 */
 	_Atomic uint32_t holder_uid; /* BEHIND: user of the socket that has the port */
 	/* forward.c */
 	dpa_spin_t out_lock; /* a leaf */
@@ -132,13 +133,22 @@ void dpa_udp_tick(struct dpa_hw *hw);
 
 enum dpa_udp_holder { DPA_HOLDER_NONE, DPA_HOLDER_US, DPA_HOLDER_BOARD, DPA_HOLDER_OTHER };
 
+/* A UDP socket of the namespace. Inode 0: none that can be seen. */
+struct dpa_udp_sock {
+	uint64_t inode;
+	uint32_t uid;
+};
+
 /*
  * Check the namespace's UDP sockets of this port, except the one with inode `except` (0: none).
  * Returns OTHER if any belongs to no instance, else BOARD if any belongs to another instance, else
- * US if one belongs to instance `num`. For OTHER and BOARD `text` names one of them.
+ * US if one belongs to instance `num`. *sock: on entry a socket that belonged to no instance at the
+ * last call, which then takes fewer system calls (inode 0: none); on return one of these sockets.
  */
-enum dpa_udp_holder dpa_udp_who(uint16_t port, uint32_t num, uint64_t except, uint32_t *uid,
-				char *text, size_t len);
+enum dpa_udp_holder dpa_udp_who(uint16_t port, uint32_t num, uint64_t except,
+				struct dpa_udp_sock *sock);
+/* Name the process of the socket for a message. Reads /proc of all processes. */
+void dpa_udp_describe(const struct dpa_udp_sock *sock, char *text, size_t len);
 /*
  * Make the abstract socket that publishes: the UDP socket of this inode belongs to instance num.
  * Returns a descriptor; -1: errno.

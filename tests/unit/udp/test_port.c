@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* The holder of port 4791, and an adapter instance without it. */
 #include <criterion/criterion.h>
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -100,6 +101,56 @@ Test(udp_port, holder_is_named)
 	held_by_us(AF_INET, false);
 	held_by_us(AF_INET6, false);
 	held_by_us(AF_INET, true);
+}
+
+static int folders, files; /* that the process has opened */
+
+DIR *__real_opendir(const char *name);
+DIR *__wrap_opendir(const char *name);
+DIR *__wrap_opendir(const char *name)
+{
+	folders++;
+	return __real_opendir(name);
+}
+
+FILE *__real_fopen(const char *name, const char *mode);
+FILE *__wrap_fopen(const char *name, const char *mode);
+FILE *__wrap_fopen(const char *name, const char *mode)
+{
+	files++;
+	return __real_fopen(name, mode);
+}
+
+/*
+ * With a kernel's rdma_rxe the port stays taken, and each QP that could send to other hosts tries to
+ * open it: only the first try takes the time to make sure and to find the holder's process.
+ */
+Test(udp_port, tries_while_another_has_it)
+{
+	struct dpa_hw *hw;
+	int fd;
+
+	NEED(ut_netns(), "no network namespace to be had");
+	hw = ut_open(path[0]);
+	cr_assert_not_null(hw);
+	fd = hold(AF_INET, false);
+	folders = files = 0;
+	cr_expect_eq(dpa_udp_open(hw), EADDRINUSE);
+	cr_expect_gt(folders, 1, "the folders of processes");
+	cr_expect_gt(files, 10, "the list of sockets, several times");
+	folders = files = 0;
+	cr_expect_eq(dpa_udp_open(hw), EADDRINUSE);
+	cr_expect_eq(folders, 0);
+	cr_expect_eq(files, 2, "the lists of sockets, once: %d", files);
+	close(fd);
+	/* another socket is not taken for the first one */
+	fd = hold(AF_INET6, false);
+	files = 0;
+	cr_expect_eq(dpa_udp_open(hw), EADDRINUSE);
+	cr_expect_gt(files, 10);
+	close(fd);
+	cr_expect_eq(dpa_udp_open(hw), 0, "free now");
+	ut_close(hw);
 }
 
 /* Closes the socket when somebody has begun to look at who has the port. */

@@ -366,10 +366,10 @@ static void look_at_board(struct visit *v)
 
 static void look_at_port(struct visit *v)
 {
-	uint32_t uid = 0;
-	char text[160] = "";
+	struct dpa_udp_sock sock = {0};
+	char text[160];
 
-	switch (dpa_udp_who(4791, UINT32_MAX, 0, &uid, text, sizeof(text))) {
+	switch (dpa_udp_who(4791, UINT32_MAX, 0, &sock)) {
 	case DPA_HOLDER_NONE:
 		say(v, OK, "UDP 4791", NULL, "free");
 		return;
@@ -378,9 +378,10 @@ static void look_at_port(struct visit *v)
 		say(v, OK, "UDP 4791", NULL, "an adapter instance of this machine has it");
 		return;
 	case DPA_HOLDER_OTHER:
+		dpa_udp_describe(&sock, text, sizeof(text));
 		say(v, BAD, "UDP 4791",
 		    "end it for QPs that address other hosts; on this host nothing is missing",
-		    "%s has the port", text[0] ? text : "something else");
+		    "%s has the port", text);
 	}
 }
 
