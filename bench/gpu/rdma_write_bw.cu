@@ -4,10 +4,12 @@
  * that of the CPU: a list of writes, a commit, a wait, again and again; by events of the stream.
  *
  *   rdma_write_bw -g GPU -d DEVICE [-c SERVER] [-p PORT] [-m gpu|host]
- *                 [-- [iterations [writes [first size [last size]]]]]
+ *                 [-- [iterations [writes [first size [last size [span]]]]]]
  *
  * One queue, 2,048 iterations of 512 writes, 64 to 4,096 bytes. The client writes; the server checks
- * the bytes of each size. With 0 iterations it goes on until an operation fails: for killing a side.
+ * the bytes of each size. Each write has memory of its own, or (span) all of them use so many bytes
+ * again and again, as ib_write_bw does with a page: both sides must be given it. With 0 iterations
+ * it goes on until an operation fails: for killing a side.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,18 +19,18 @@
 #include <doca_gpunetio_dev_rdma.cuh>
 #include "side.h"
 
-enum { WARM_UP = 32, MAX_SIZE = 65536 };
+enum { WARM_UP = 32, WARM_UP_FIRST = 2048, MAX_SIZE = 65536 };
 
 __global__ void rdma_write_bw(struct doca_gpu_dev_rdma *rdma, uint32_t conn, int num_iter,
 			      size_t msg_size, const struct doca_gpu_buf_arr *local_arr,
-			      const struct doca_gpu_buf_arr *remote_arr, int *result)
+			      const struct doca_gpu_buf_arr *remote_arr, uint32_t bufs, int *result)
 {
 	__shared__ int failed;
 	struct doca_gpu_buf *local, *remote;
 	uint32_t curr, mask, commits;
 
-	doca_gpu_dev_buf_get_buf(local_arr, threadIdx.x, &local);
-	doca_gpu_dev_buf_get_buf(remote_arr, threadIdx.x, &remote);
+	doca_gpu_dev_buf_get_buf(local_arr, threadIdx.x % bufs, &local);
+	doca_gpu_dev_buf_get_buf(remote_arr, threadIdx.x % bufs, &remote);
 	if (threadIdx.x == 0)
 		failed = 0;
 	__syncthreads();
@@ -55,8 +57,16 @@ struct run {
 	cudaEvent_t start, end;
 	int *result; /* of the GPU */
 	int iterations, writes;
-	size_t first, last;
+	size_t first, last, span; /* span 0: each write has memory of its own */
 };
+
+/* How many different pieces of memory the writes of this size use. */
+static int bufs_of(const struct run *r, size_t size)
+{
+	if (!r->span || r->span >= size * r->writes)
+		return r->writes;
+	return r->span < size ? 1 : (int)(r->span / size);
+}
 
 static int result_of(struct run *r)
 {
@@ -74,7 +84,7 @@ static uint8_t byte_of(size_t size, size_t i)
 
 static void fill(struct run *r, size_t size)
 {
-	std::vector<uint8_t> bytes(size * r->writes);
+	std::vector<uint8_t> bytes(size * bufs_of(r, size));
 
 	for (size_t i = 0; i < bytes.size(); i++)
 		bytes[i] = byte_of(size, i);
@@ -86,7 +96,7 @@ static void fill(struct run *r, size_t size)
 
 static bool check(struct run *r, size_t size)
 {
-	std::vector<uint8_t> bytes(size * r->writes);
+	std::vector<uint8_t> bytes(size * bufs_of(r, size));
 
 	side_need_cuda(cudaMemcpyAsync(bytes.data(), r->side.mem, bytes.size(), cudaMemcpyDefault,
 				       r->stream),
@@ -105,7 +115,8 @@ static void launch(struct run *r, int iterations, size_t size, const struct side
 		   const struct side_array *remote)
 {
 	rdma_write_bw<<<1, r->writes, 0, r->stream>>>(r->side.k, r->side.conn_id, iterations, size,
-						      local->k, remote->k, r->result);
+						      local->k, remote->k,
+						      (uint32_t)bufs_of(r, size), r->result);
 	side_need_cuda(cudaGetLastError(), "launch");
 }
 
@@ -118,7 +129,9 @@ static bool measure(struct run *r, size_t size)
 	float ms = 0;
 
 	fill(r, size);
-	launch(r, WARM_UP, size, &local, &remote);
+	/* a GPU that was idle takes some 100 ms to its clock rate */
+	launch(r, size == r->first && r->iterations > WARM_UP ? WARM_UP_FIRST : WARM_UP, size,
+	       &local, &remote);
 	side_need_cuda(cudaEventRecord(r->start, r->stream), "event");
 	launch(r, r->iterations, size, &local, &remote);
 	side_need_cuda(cudaEventRecord(r->end, r->stream), "event");
@@ -199,6 +212,7 @@ int main(int argc, char **argv)
 	r.writes = (int)number(argc, argv, at + 1, 512);
 	r.first = (size_t)number(argc, argv, at + 2, 64);
 	r.last = (size_t)number(argc, argv, at + 3, 4096);
+	r.span = (size_t)number(argc, argv, at + 4, 0);
 	if (r.iterations < 0 || r.writes < 1 || r.writes > 1024 || r.first < 1 ||
 	    r.last > MAX_SIZE || r.last < r.first) {
 		fprintf(stderr, "iterations >= 0, 1 to 1024 writes, sizes 1 to %d\n", MAX_SIZE);

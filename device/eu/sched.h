@@ -58,6 +58,8 @@
 #define DPA_WATCH_SELDOM_MIN_NS 1000000u   /* the same while posted WQEs would be flushed */
 #define DPA_WATCH_SELDOM_MAX_NS 256000000u
 #define DPA_WATCH_BLOCKS       512u        /* of an SQ, taken from it at a time: 32 KiB copied under its lock */
+#define DPA_WATCH_FEW          64u         /* of them, if their payload is DPA_WATCH_BYTES: it is sent while the */
+#define DPA_WATCH_BYTES        65536u      /* others are taken, as of writes of 1 to 4 KiB on an H100 */
 #define DPA_SLICE_NS           100000u     /* time slice of the device's threads, the kernel's least */
 /* clang-format on */
 

@@ -143,13 +143,14 @@ static void break_watch(struct dpa_hw_qp *qp, const char *why, uint64_t wr_id)
 	w->taken++;
 }
 
-/* Copies whole WQEs of the n blocks that were posted, DPA_WATCH_BLOCKS at most. */
+/* Copies whole WQEs of the n blocks that were posted: DPA_WATCH_BLOCKS at most, see there. */
 static void take_wqes(struct dpa_hw_qp *qp, uint32_t n)
 {
 	struct dpa_watch *w = qp->watch;
 	uint32_t left = DPA_WATCH_BLOCKS;
+	uint64_t bytes = 0;
 
-	while (n) {
+	while (n && (left > DPA_WATCH_BLOCKS - DPA_WATCH_FEW || bytes < DPA_WATCH_BYTES)) {
 		const uint64_t *at = block_of(w->posted, qp, w->taken);
 		const uint64_t first = read_word(at);
 		struct dpa_wqe_ctrl c;
@@ -162,6 +163,7 @@ static void take_wqes(struct dpa_hw_qp *qp, uint32_t n)
 		if (c.nbb > left)
 			return; /* in the next round */
 		copy_wqe(qp, first, c.nbb);
+		bytes += ((struct dpa_wqe_ctrl *)block_of(w->own, qp, w->taken - c.nbb))->length;
 		n -= c.nbb;
 		left -= c.nbb;
 	}

@@ -72,7 +72,8 @@ DPA_GPU_FN void dpa_gpu_copy_own(uint64_t dst, uint64_t src, uint32_t n)
 
 #if defined(__CUDA_ARCH__)
 /* One thread's copy, by n threads of its warp: adjacent pieces, so that they leave as whole lines. */
-DPA_GPU_FN void dpa_gpu_copy_part(uint64_t dst, uint64_t src, uint32_t len, uint32_t rank, uint32_t n)
+DPA_GPU_FN void dpa_gpu_copy_part(uint64_t dst, uint64_t src, uint32_t len, uint32_t rank,
+				  uint32_t n)
 {
 	uint32_t i, end = len & ~15u;
 
@@ -151,8 +152,7 @@ DPA_GPU_FN struct doca_gpu_buf dpa_gpu_buf_of(const struct doca_gpu_buf *buf)
 		return *buf;
 	b.addr = p & ((1ull << DPA_GPU_HANDLE_SHIFT) - 1);
 	b.length = ~0ull;
-	b.mkey = dpa_gpu_load(
-		&dpa_gpu_keys[(p & ~DPA_GPU_HANDLE) >> DPA_GPU_HANDLE_SHIFT]);
+	b.mkey = dpa_gpu_load(&dpa_gpu_keys[(p & ~DPA_GPU_HANDLE) >> DPA_GPU_HANDLE_SHIFT]);
 	b.flags = 0;
 	b.rsvd = 0;
 	return b;
@@ -190,7 +190,8 @@ DPA_GPU_FN bool dpa_gpu_is_free(struct dpa_gpu_conn *c, uint32_t index, uint32_t
  * The position of a weak operation. IO_FAILED etc. as dpa_gpu_find(); FULL: the operation that had
  * the place before is not finished.
  */
-DPA_GPU_FN doca_error_t dpa_gpu_place_weak(struct dpa_gpu_conn *c, uint32_t position, uint32_t *index)
+DPA_GPU_FN doca_error_t dpa_gpu_place_weak(struct dpa_gpu_conn *c, uint32_t position,
+					   uint32_t *index)
 {
 	const uint32_t places = 1u << c->log_sq, pi = dpa_gpu_load(&c->pi);
 
@@ -227,26 +228,68 @@ struct dpa_gpu_op {
 	uint32_t lkey;
 };
 
+#if defined(__CUDA_ARCH__)
+/* Exchanges with the lane that differs by `bit`: those that have it set give a and get b's. */
+DPA_GPU_FN void dpa_gpu_exchange(uint32_t mask, uint32_t lane, uint32_t bit, dpa_gpu_16 *a,
+				 dpa_gpu_16 *b)
+{
+	const bool high = lane & bit;
+	dpa_gpu_16 give = high ? *a : *b, got;
+
+	got.a = __shfl_xor_sync(mask, give.a, bit);
+	got.b = __shfl_xor_sync(mask, give.b, bit);
+	*(high ? a : b) = got;
+}
+
+/*
+ * The WQEs of four adjacent threads, each of four words of 16 bytes: in step n the four store the
+ * WQE of the n'th of them together. Each WQE crosses the bus as a whole then, not in four pieces.
+ * False: not all of the four are here.
+ */
+DPA_GPU_FN bool dpa_gpu_store_together(uint64_t at, dpa_gpu_16 w[4])
+{
+	const uint32_t active = __activemask();
+	uint32_t lane, group;
+
+	asm volatile("mov.u32 %0, %%laneid;" : "=r"(lane));
+	group = 0xfu << (lane & ~3u);
+	if ((active & group) != group)
+		return false;
+	dpa_gpu_exchange(group, lane, 1, &w[0], &w[1]);
+	dpa_gpu_exchange(group, lane, 1, &w[2], &w[3]);
+	dpa_gpu_exchange(group, lane, 2, &w[0], &w[2]);
+	dpa_gpu_exchange(group, lane, 2, &w[1], &w[3]);
+#pragma unroll
+	for (uint32_t i = 0; i < 4; i++) {
+		const uint64_t of = __shfl_sync(group, at, (lane & ~3u) + i);
+
+		*(dpa_gpu_16 *)(of + (lane & 3) * sizeof(w[0])) = w[i];
+	}
+	return true;
+}
+#endif
+
 /* Writes the WQE of a position: one block. */
 DPA_GPU_FN void dpa_gpu_put(struct dpa_gpu_conn *c, uint32_t index, const struct dpa_gpu_op *op)
 {
+	const bool is_send = op->opcode == DPA_GPU_OP_SEND || op->opcode == DPA_GPU_OP_SEND_IMM;
 	const uint32_t nsge = op->length ? 1 : 0;
-	dpa_gpu_16 *w = (dpa_gpu_16 *)(c->sq + (uint64_t)(index & ((1u << c->log_sq) - 1)) *
-						       DPA_GPU_WQEBB);
-	dpa_gpu_16 sge;
+	const uint64_t at = c->sq + (uint64_t)(index & ((1u << c->log_sq) - 1)) * DPA_GPU_WQEBB;
+	const dpa_gpu_16 sge = {op->local, op->length | (uint64_t)op->lkey << 32};
+	dpa_gpu_16 w[4];
 
-	sge.a = op->local;
-	sge.b = op->length | (uint64_t)op->lkey << 32;
 	w[0] = dpa_gpu_16{op->opcode | DPA_GPU_SIGNALED << 8 | 1u << 16 | nsge << 24 |
 				  (uint64_t)index << 32,
 			  index};
 	w[1] = dpa_gpu_16{op->imm | (uint64_t)op->length << 32, 0};
-	if (op->opcode == DPA_GPU_OP_SEND || op->opcode == DPA_GPU_OP_SEND_IMM) {
-		w[2] = sge;
+	w[2] = is_send ? sge : dpa_gpu_16{op->remote, op->rkey};
+	w[3] = is_send ? dpa_gpu_16{0, 0} : sge;
+#if defined(__CUDA_ARCH__)
+	if (dpa_gpu_store_together(at, w))
 		return;
-	}
-	w[2] = dpa_gpu_16{op->remote, op->rkey};
-	w[3] = sge;
+#endif
+	for (int i = 0; i < 4; i++)
+		((dpa_gpu_16 *)at)[i] = w[i];
 }
 
 /*
@@ -261,7 +304,8 @@ DPA_GPU_FN void dpa_gpu_stage(struct dpa_gpu_conn *c, uint32_t index, struct dpa
 
 	if (copy && op->length <= DPA_GPU_SMALL)
 		to = c->small + (uint64_t)(index & ((1u << c->log_sq) - 1)) * DPA_GPU_SMALL;
-	else if (copy && op->length <= DPA_GPU_STAGE && dpa_gpu_is_free(c, index, 1u << c->log_stage))
+	else if (copy && op->length <= DPA_GPU_STAGE &&
+		 dpa_gpu_is_free(c, index, 1u << c->log_stage))
 		to = c->stage + (uint64_t)(index & ((1u << c->log_stage) - 1)) * DPA_GPU_STAGE;
 	if (to)
 		bytes = op->length;

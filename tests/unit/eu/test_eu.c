@@ -397,6 +397,39 @@ Test(eu, a_watched_word_is_seen_without_a_doorbell)
 	dpa_watch_free(w.s->qp);
 }
 
+/* Of one look: all short ones, but the first few of those with a payload. */
+Test(eu, long_messages_are_taken_in_parts)
+{
+	static uint8_t sq[1024 * DPA_WQEBB] __attribute__((aligned(64)));
+	struct dpa_hw_qp *qp = side[0].qp;
+	uint64_t word = 0;
+
+	qp->sq = sq;
+	qp->sq_mask = 1023;
+	qp->transport = DPA_BTH_RC;
+	qp->state = DPA_QPS_SQD; /* its EU does not look */
+	cr_assert_eq(dpa_hw_watch_sq(qp, &word), 0);
+	for (uint32_t i = 0; i < 1000; i++)
+		dpa_wqe_put_ctrl((void *)(sq + i * DPA_WQEBB), DPA_OP_SEND, 0, 1, 0, i, i, 0,
+				 i < 300 ? 64 : 4096, 0);
+	word = 300;
+	qp->state = DPA_QPS_RTS;
+	dpa_qplock_lock(&qp->lock);
+	dpa_watch_take(qp);
+	cr_expect_eq(dpa_watch_taken(qp), 300u);
+	qp->req.send_idx = qp->req.una_idx = 300;
+	word = 1000;
+	for (uint32_t at = 300 + DPA_WATCH_FEW; at < 1000; at += DPA_WATCH_FEW) {
+		dpa_watch_take(qp);
+		cr_expect_eq(dpa_watch_taken(qp), at);
+	}
+	dpa_watch_take(qp);
+	cr_expect_eq(dpa_watch_taken(qp), 1000u);
+	dpa_qp_leave(qp);
+	dpa_watch_stop(qp);
+	dpa_watch_free(qp);
+}
+
 /* How an EU with nothing to do sleeps: with a timer only while something can be posted so. */
 Test(eu, no_timer_without_a_reason)
 {

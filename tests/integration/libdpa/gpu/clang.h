@@ -18,4 +18,5 @@ __device__ unsigned int atomicAdd(unsigned int *p, unsigned int v);
 __device__ unsigned int atomicCAS(unsigned int *p, unsigned int compare, unsigned int v);
 }
 template <typename T> __device__ T __shfl_sync(unsigned int mask, T v, int lane);
+template <typename T> __device__ T __shfl_xor_sync(unsigned int mask, T v, int lanes);
 #endif
