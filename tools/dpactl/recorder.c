@@ -83,6 +83,7 @@ static void begin_flow(struct recorder *r, struct rec_flow *f, uint32_t qpn, uin
 static struct rec_flow *find_flow(struct recorder *r, uint32_t qpn, struct dpa_board_pcc_flow *from)
 {
 	uint32_t slot, gen, begun = load(&from->begun);
+	struct proc p;
 
 	if (!dpa_board_qpn_owner(r->c->b, qpn, &slot, &gen))
 		return NULL;
@@ -90,6 +91,9 @@ static struct rec_flow *find_flow(struct recorder *r, uint32_t qpn, struct dpa_b
 		if (r->flow[i].qpn == qpn && r->flow[i].slot == slot && r->flow[i].gen == gen &&
 		    r->flow[i].begun == begun)
 			return &r->flow[i];
+	/* what a dead process left is there until another one cleans up after it */
+	if (!proc_read(r->c, slot, &p) || !p.alive)
+		return NULL;
 	if (r->flows == REC_FLOWS) {
 		r->missed++;
 		return NULL;
