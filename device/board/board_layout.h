@@ -23,6 +23,7 @@
  *  0x2100000  services      1 MiB  16384 * 64: of QP1
  *  0x2200000  ids          16 MiB  65536 * 256: communication ids of QP1
  *  0x3200000  PCC port      8 KiB   struct dpa_board_pcc_port
+ *  0x3208000  PCC probes   64 KiB   128 * 512: of the notification point
  *  0x3220000  PCC slots    64 KiB   8 * 8192: of an image
  *  0x3240000  PCC queues   256 KiB  4096 * 64: of the modelled network, by process, while recorded
  *  0x3280000  PCC counters 512 KiB  4096 * 128: of the built-in algorithms, by process
@@ -298,18 +299,51 @@ enum { DPA_PCC_REQ_FREE, DPA_PCC_REQ_POSTED, DPA_PCC_REQ_ANSWERED };
 #define DPA_BOARD_PCC_FOLD_WHICH  32
 
 /*
- * The port: 8192 bytes.
+ * A program on the port, of one of the two roles: 640 bytes.
  *
- *   word     State of congestion control in one word (board.h). Changed by CAS (acq_rel) by any
- *            process, read by each flow (acquire).
+ *   word     RP: state of congestion control in one word (board.h). Changed by CAS (acq_rel) by
+ *            any process, read by each flow (acquire). NP: DPA_BOARD_NP_*. Stored (release) by the
+ *            owner; set to 0 by CAS also by a process that found it dead.
  *   owner    The process with the image; 0: none. CAS (acq_rel) by it; set to 0 also by a process
  *            that found it dead.
  *   disabled Bits of events that the image does not want. Written by the owner before `word`.
  *   bell     Futex. Incremented (seq_cst) by a thread that has news for the owner.
  *   asleep   1 while the owner sleeps on the bell. Written by the owner (seq_cst).
  *   summary, pending
- *            Bits of rings that have events. Set by producers (seq_cst), taken by the owner
- *            (seq_cst).
+ *            Bits of rings that have events, of NP probes. Set by producers (seq_cst), taken by
+ *            the owner (seq_cst).
+ */
+struct dpa_board_pcc_side {
+	_Atomic uint64_t word;
+	_Atomic dpa_owner_t owner;
+	_Atomic uint32_t disabled;
+	uint8_t rsvd0[64 - 20];
+	/* ---- 64 */
+	_Atomic uint32_t bell, asleep;
+	_Atomic uint64_t summary;
+	uint8_t rsvd1[128 - 80];
+	/* ---- 128 */
+	_Atomic uint64_t pending[DPA_BOARD_PROCS / 64];
+};
+
+/*
+ * `probes` of the port, how the probes of the image look: bits 0..1 enum dpa_pcc_format, 2 a program
+ * of the other side answers, 4..7 GNS, 8..15 hop limit, 48..63 the number of the image.
+ * np.word: bit 0 there is a program, 1..2 the format that it takes, 4..7 mask and 8..11 value of the
+ * GNS that it ignores.
+ */
+#define DPA_BOARD_PROBES_PROGRAM  (UINT64_C(1) << 2)
+#define DPA_BOARD_PROBES_GNS	  4
+#define DPA_BOARD_PROBES_HOPS	  8
+#define DPA_BOARD_NP_THERE	  UINT64_C(1)
+#define DPA_BOARD_NP_FORMAT	  1
+#define DPA_BOARD_NP_IGNORE_MASK  4
+#define DPA_BOARD_NP_IGNORE_VALUE 8
+
+/*
+ * The port: 8192 bytes.
+ *
+ *   probes, marker, np_marker: by the owner, before `word`; read by each flow (acquire)
  *   record_until
  *            CLOCK_MONOTONIC, ns: flows are recorded until then. Extended (CAS, relaxed) by a
  *            recorder before it sets the bit in `word`. A flow that finds it past clears the bit.
@@ -322,21 +356,13 @@ enum { DPA_PCC_REQ_FREE, DPA_PCC_REQ_POSTED, DPA_PCC_REQ_ANSWERED };
  *   base     Values of the counters when they were last cleared (relaxed).
  */
 struct dpa_board_pcc_port {
-	_Atomic uint64_t word;
-	_Atomic dpa_owner_t owner;
-	_Atomic uint32_t disabled;
-	uint8_t rsvd0[64 - 20];
-	/* ---- 64 */
-	_Atomic uint32_t bell, asleep;
-	_Atomic uint64_t summary;
-	uint8_t rsvd1[128 - 80];
-	/* ---- 128 */
-	_Atomic uint64_t pending[DPA_BOARD_PROCS / 64];
+	struct dpa_board_pcc_side rp;
 	/* ---- 640 */
 	_Atomic uint64_t req, fold;
 	_Atomic uint64_t record_until;
 	_Atomic uint64_t count_fold, count_sum; /* counters of processes, not of this port */
-	uint8_t rsvd2[768 - 680];
+	_Atomic uint64_t probes, marker;
+	uint8_t rsvd2[768 - 696];
 	/* ---- 768: DPA_PCC_SLOT_RTT, DPA_PCC_SLOT_DCQCN */
 	struct dpa_board_pcc_builtin builtin[DPA_PCC_SLOTS - DPA_PCC_SLOT_RTT];
 	/* ---- 1280: built-in algorithms, sums over processes that ended; under the board's lock */
@@ -344,7 +370,34 @@ struct dpa_board_pcc_port {
 	uint8_t rsvd3[2048 - 1408];
 	/* ---- 2048 */
 	_Atomic uint32_t base[DPA_PCC_SLOTS][DPA_PCC_COUNTERS + 1];
-	uint8_t rsvd4[8192 - 6144];
+	/* ---- 6144 */
+	struct dpa_board_pcc_side np;
+	_Atomic uint64_t np_marker;
+	uint8_t rsvd4[8192 - 6792];
+};
+
+/*
+ * A probe on its way to the program of the notification point and back: 8 + 8 + 16 + 16 + 448 + 16
+ * = 512 bytes. `owner` is the process whose QP it came to, 0: free; CAS (acq_rel) by it, also in
+ * place of a dead one. `state` has a number of the probe above two bits:
+ *
+ *   FREE --owner: packet is there--> POSTED --program: answer is there--> ANSWERED or REFUSED
+ *     ^                                |                                         |
+ *     +------- owner: no answer came --+--------------- owner: has read it ------+
+ *
+ * Each by CAS or store (release), read (acquire). A probe that was given up has another number: an
+ * answer that comes late does not count. Words of packet and answer are relaxed.
+ */
+#define DPA_BOARD_NP_PROBES 128u
+enum { DPA_NP_FREE, DPA_NP_POSTED, DPA_NP_ANSWERED, DPA_NP_REFUSED };
+struct dpa_board_np_probe {
+	_Atomic dpa_owner_t owner;
+	_Atomic uint64_t state;
+	_Atomic uint32_t size, l4, payload; /* bytes; where the parts begin */
+	uint32_t rsvd0;
+	_Atomic uint64_t answer[2];
+	_Atomic uint64_t packet[DPA_PCC_PROBE_BYTES / 8];
+	uint8_t rsvd1[16];
 };
 
 /*
@@ -440,6 +493,7 @@ struct dpa_board_pcc_queue {
 #define DPA_BOARD_OFF_SERVICES 0x2100000u
 #define DPA_BOARD_OFF_CMIDS    0x2200000u
 #define DPA_BOARD_OFF_PCC      0x3200000u
+#define DPA_BOARD_OFF_NP_PROBE 0x3208000u
 #define DPA_BOARD_OFF_PCC_SLOT 0x3220000u
 #define DPA_BOARD_OFF_PCC_QUE  0x3240000u
 #define DPA_BOARD_OFF_PCC_CNT  0x3280000u
@@ -475,7 +529,9 @@ struct dpa_board_shm {
 	struct dpa_board_service services[DPA_BOARD_SERVICES];
 	struct dpa_board_cmid cmids[DPA_BOARD_CMIDS];
 	struct dpa_board_pcc_port pcc;
-	uint8_t gap4[DPA_BOARD_OFF_PCC_SLOT - DPA_BOARD_OFF_PCC - 8192];
+	uint8_t gap4[DPA_BOARD_OFF_NP_PROBE - DPA_BOARD_OFF_PCC - 8192];
+	struct dpa_board_np_probe np_probes[DPA_BOARD_NP_PROBES];
+	uint8_t gap6[DPA_BOARD_OFF_PCC_SLOT - DPA_BOARD_OFF_NP_PROBE - DPA_BOARD_NP_PROBES * 512];
 	struct dpa_board_pcc_slot pcc_slots[DPA_PCC_USER_SLOTS];
 	uint8_t gap5[DPA_BOARD_OFF_PCC_QUE - DPA_BOARD_OFF_PCC_SLOT - DPA_PCC_USER_SLOTS * 8192];
 	struct dpa_board_pcc_queue pcc_queues[DPA_BOARD_PROCS];
@@ -562,13 +618,16 @@ _Static_assert(offsetof(struct dpa_board_proc, gsi) == 104, "proc");
 _Static_assert(offsetof(struct dpa_board_shm, services) == DPA_BOARD_OFF_SERVICES, "file");
 _Static_assert(offsetof(struct dpa_board_shm, cmids) == DPA_BOARD_OFF_CMIDS, "file");
 _Static_assert(sizeof(struct dpa_board_pcc_builtin) == 256, "builtin");
-_Static_assert(offsetof(struct dpa_board_pcc_port, bell) == 64, "pcc");
-_Static_assert(offsetof(struct dpa_board_pcc_port, pending) == 128, "pcc");
+_Static_assert(offsetof(struct dpa_board_pcc_side, bell) == 64, "pcc side");
+_Static_assert(offsetof(struct dpa_board_pcc_side, pending) == 128, "pcc side");
+_Static_assert(sizeof(struct dpa_board_pcc_side) == 640, "pcc side");
 _Static_assert(offsetof(struct dpa_board_pcc_port, req) == 640, "pcc");
 _Static_assert(offsetof(struct dpa_board_pcc_port, builtin) == 768, "pcc");
 _Static_assert(offsetof(struct dpa_board_pcc_port, past) == 1280, "pcc");
 _Static_assert(offsetof(struct dpa_board_pcc_port, base) == 2048, "pcc");
+_Static_assert(offsetof(struct dpa_board_pcc_port, np) == 6144, "pcc");
 _Static_assert(sizeof(struct dpa_board_pcc_port) == 8192, "pcc");
+_Static_assert(sizeof(struct dpa_board_np_probe) == 512, "np probe");
 _Static_assert(offsetof(struct dpa_board_pcc_slot, values) == 644, "pcc slot");
 _Static_assert(sizeof(struct dpa_board_pcc_slot) == 8192, "pcc slot");
 _Static_assert(sizeof(struct dpa_board_pcc_counts) == 128, "pcc counts");
@@ -582,6 +641,7 @@ _Static_assert(sizeof(struct dpa_board_pcc_queue) == 64, "pcc queue");
 _Static_assert(offsetof(struct dpa_board_shm, pcc_queues) == DPA_BOARD_OFF_PCC_QUE, "file");
 _Static_assert(offsetof(struct dpa_board_shm, pcc_flows) == DPA_BOARD_OFF_PCC_FLOW, "file");
 _Static_assert(offsetof(struct dpa_board_shm, pcc) == DPA_BOARD_OFF_PCC, "file");
+_Static_assert(offsetof(struct dpa_board_shm, np_probes) == DPA_BOARD_OFF_NP_PROBE, "file");
 _Static_assert(offsetof(struct dpa_board_shm, pcc_slots) == DPA_BOARD_OFF_PCC_SLOT, "file");
 _Static_assert(offsetof(struct dpa_board_shm, pcc_counts) == DPA_BOARD_OFF_PCC_CNT, "file");
 _Static_assert(offsetof(struct dpa_board_shm, pcc_results) == DPA_BOARD_OFF_PCC_RES, "file");

@@ -117,7 +117,7 @@ static int initialise_file(int fd, const struct dpa_board_ident *id)
 	rc = dpa_board_lock_init(shm);
 	if (!rc) {
 		dpa_board_uar_init(shm, id->uar_pages);
-		atomic_store_explicit(&shm->pcc.word, DPA_BOARD_PCC_FRESH, memory_order_relaxed);
+		atomic_store_explicit(&shm->pcc.rp.word, DPA_BOARD_PCC_FRESH, memory_order_relaxed);
 		DPA_BOARD_STEP("create-lists");
 		memcpy((uint8_t *)&shm->head.ident + 8, (const uint8_t *)id + 8, sizeof(*id) - 8);
 		DPA_BOARD_STEP("create-ident");

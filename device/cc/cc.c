@@ -262,6 +262,12 @@ void dpa_cc_begin(struct dpa_hw_qp *qp)
 	dpa_pcc_init(&qp->pcc, dpa_pcc_algos[qp->hw->cfg.congestion], NULL, dpa_now_ns());
 }
 
+bool dpa_cc_probes(struct dpa_hw_qp *qp, struct dpa_pcc_probes *out)
+{
+	return qp->cc.slot >= 0 && qp->cc.slot < (int)DPA_PCC_USER_SLOTS &&
+	       dpa_board_pcc_probes(qp->hw->board, dpa_pcc_word_image(qp->cc.word), out);
+}
+
 /* One writer: the holder of the QP's lock. */
 static void add(_Atomic uint32_t *to, uint32_t n)
 {

@@ -20,6 +20,8 @@
 /* Call at the transition to RTS. */
 void dpa_cc_begin(struct dpa_hw_qp *qp);
 void dpa_cc_switch(struct dpa_hw_qp *qp);
+/* How this flow sends probes; false: CCMAD, which the other side's adapter answers. */
+bool dpa_cc_probes(struct dpa_hw_qp *qp, struct dpa_pcc_probes *out);
 void dpa_cc_count(struct dpa_hw_qp *qp, const struct dpa_pcc_event *ev);
 /* Record a packet of the peer that came with a mark, while flows are recorded. */
 void dpa_cc_marked(struct dpa_hw_qp *qp);

@@ -173,6 +173,7 @@ struct dpa_resp {
 	uint8_t ud_packet_type;	   /* UD: kind of the current datagram, see ud.c */
 	bool patience_spent;	   /* UC, UD: see dpa_rx_must_wait() */
 	bool ack_late : 1;	   /* other hosts: the pending ACK was delayed */
+	bool np_due : 1;	   /* probe.c: a probe waits for its answer */
 	bool looked_due : 1;	   /* ask.c: to report to the peer: everything was processed, */
 	bool hint_due : 1;	   /* a request was dropped, */
 	bool full_due : 1;	   /* there is no room for the request of epsn, */
@@ -401,6 +402,11 @@ struct dpa_hw_qp {
 		uint8_t asked; /* value of pcc.probes when it was sent */
 		bool out;
 	} probe;
+	/* the peer's probe that waits for this side's program (resp.np_due): transport/probe.c */
+	struct {
+		uint32_t ring, num;
+		uint64_t serial, va, came, look; /* va: of the probe; ns */
+	} np_ask;
 	struct dpa_hw_qp *ack_next; /* has an ACK pending, under hw->ack_lock */
 	bool ack_listed;
 	struct dpa_kept *kept; /* out-of-order queue, sorted by PSN: kept.c */

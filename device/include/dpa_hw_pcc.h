@@ -17,6 +17,11 @@
  * takes them out, runs the algorithm on an EU and writes one word for the flow. Each word has one
  * writer; no side ever waits for the other. A flow whose image's process died continues with the
  * built-in algorithm.
+ *
+ * An image has one of two roles, each with a process of its own: the reaction point (RP) has
+ * algorithms, the notification point (NP) answers probes that come to QPs of any process. A probe
+ * waits in the adapter state while the program works; without a program, and after its end, none is
+ * answered that asks for one.
  */
 #ifndef DPA_HW_PCC_H
 #define DPA_HW_PCC_H
@@ -73,6 +78,7 @@ enum dpa_pcc_ev {
 	DPA_PCC_EV_RTT = 6,
 };
 
+#define DPA_PCC_EV_RTT_DATA	   1u /* subtype: the words are the data of the other side's program */
 #define DPA_PCC_EV_NACK_OOS	   2u /* subtype: out of sequence */
 #define DPA_PCC_EV_TX_ACK_EXPECTED (1u << 0)
 #define DPA_PCC_EV_TX_RTT_SENT	   (1u << 2)
@@ -84,11 +90,45 @@ struct dpa_pcc_report {
 	uint32_t sn;   /* PSN */
 	uint32_t time; /* of the event */
 	/*
-	 * TX: first time, bytes / 32 << 16 | packets. RTT: request sent, received, response sent.
+	 * TX: first time, bytes / 32 << 16 | packets. RTT: request sent, received, response sent,
+	 * with RTT_DATA the 12 bytes of a program instead.
 	 * ACK, NACK, CNP: first time, first PSN, coalesced.
 	 */
 	uint32_t word[3];
 	uint32_t rsvd;
+};
+
+enum dpa_pcc_role { DPA_PCC_RP, DPA_PCC_NP };
+#define DPA_PCC_ROLES 2u
+
+/* Formats of probes; the numbers are those of the wire. */
+enum dpa_pcc_format { DPA_PCC_CCMAD, DPA_PCC_IFA1, DPA_PCC_IFA2 };
+#define DPA_PCC_FORMATS	    3u
+#define DPA_PCC_IFA2_GNS    0xfu /* at first, as the next two */
+#define DPA_PCC_IFA2_HOPS   0xfeu
+#define DPA_PCC_IFA1_MARKER UINT64_C(0xaaaaaaaabbbbbbbb)
+
+/* RP: the probes of its flows. NP: the probes that its program takes. */
+struct dpa_pcc_probes {
+	uint8_t format; /* enum dpa_pcc_format */
+	bool program;	/* RP, CCMAD: a program of the other side answers; IFA: always */
+	uint8_t gns;	/* RP, IFA2: global name space, 4 bits */
+	uint8_t hops;	/* RP, IFA2: so many switches add their data */
+	uint8_t ignore_mask,
+		ignore_value; /* NP, IFA2: not those with (GNS & mask) == value & mask */
+	uint64_t marker;      /* IFA1 */
+};
+
+#define DPA_PCC_PROBE_BYTES 448u
+#define DPA_PCC_ANSWER	    12u /* bytes of an answer */
+
+/* A probe that came, for the program of the notification point. */
+struct dpa_pcc_probe {
+	uint32_t ring; /* where it was taken from, and its number there */
+	uint64_t serial;
+	uint32_t size;	      /* bytes of the packet, */
+	uint32_t l4, payload; /* where its UDP header begins, and what is behind all headers */
+	uint8_t packet[DPA_PCC_PROBE_BYTES]; /* from the Ethernet header on */
 };
 
 /* The connection of a process with an image to the port. */
@@ -138,20 +178,22 @@ struct dpa_pcc_ops {
 
 	/*
 	 * Announce that the process has an image. state: ACTIVE or STANDBY. EALREADY: this process
-	 * has one. disabled: bits of event types that the algorithms do not want.
+	 * has one of this role.
 	 */
-	int (*load)(void *port, struct dpa_pcc_image **image, enum dpa_pcc_state *state);
+	int (*load)(void *port, enum dpa_pcc_role role, struct dpa_pcc_image **image,
+		    enum dpa_pcc_state *state);
 	/* Withdraw the image. Flows continue with the built-in algorithm. */
 	void (*unload)(struct dpa_pcc_image *image);
 	/* Take over if the port has no image. Returns the state. */
 	enum dpa_pcc_state (*take_over)(struct dpa_pcc_image *image);
 	/*
-	 * ACTIVE: make the algorithms of the user slots available. slots: 8; enabled: bits;
-	 * populated: bits. words: one for each slot; valid until unload().
+	 * RP, ACTIVE: make the algorithms of the user slots available. slots: 8; enabled: bits;
+	 * populated: bits; disabled_events: bits of event types that the algorithms do not want;
+	 * probes: those of its flows. words: one for each slot; valid until unload().
 	 */
 	int (*publish)(struct dpa_pcc_image *image, const struct dpa_pcc_slot *slots,
 		       uint32_t populated, uint32_t enabled, uint32_t disabled_events,
-		       struct dpa_pcc_words *words);
+		       const struct dpa_pcc_probes *probes, struct dpa_pcc_words *words);
 	/* Return the rings (bits, 64 a word) that have events, and clear the bits. False: none. */
 	bool (*pending)(struct dpa_pcc_image *image, uint64_t rings[DPA_PCC_RINGS / 64]);
 	/*
@@ -161,8 +203,15 @@ struct dpa_pcc_ops {
 			 uint32_t n);
 	/* Write the answer for a flow. probe: requests a round trip measurement now. */
 	void (*answer)(struct dpa_pcc_image *image, uint32_t flow, uint32_t rate, bool probe);
+	/* NP, ACTIVE: such probes come from here on. */
+	int (*publish_np)(struct dpa_pcc_image *image, const struct dpa_pcc_probes *probes);
+	/* NP: takes the probe of a ring; false: there is none. One thread for each ring at a time. */
+	bool (*take_probe)(struct dpa_pcc_image *image, uint32_t ring, struct dpa_pcc_probe *out);
+	/* NP: the answer to it; NULL: none is sent. */
+	void (*answer_probe)(struct dpa_pcc_image *image, const struct dpa_pcc_probe *probe,
+			     const uint8_t answer[DPA_PCC_ANSWER]);
 	/*
-	 * Sleep until a ring has events, a parameter must be set, or wake() was called; ms
+	 * Sleep until a ring has events or a probe, a parameter must be set, or wake() was called; ms
 	 * milliseconds at most. One thread.
 	 */
 	void (*wait)(struct dpa_pcc_image *image, uint32_t ms);

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
+#include "inspect/hop.h"
 #include "inspect/model.h"
 #include "pcc/pcc.h"
 #include "wire/opcode.h"
@@ -98,6 +99,7 @@ int dpa_model_set(struct dpa_model *m, const struct dpa_link_spec *spec)
 
 	make_all_due(m);
 	memset(m->q, 0, sizeof(m->q));
+	memset(m->sent, 0, sizeof(m->sent));
 	m->spec = *spec;
 	if (ret)
 		memset(&m->spec, 0, sizeof(m->spec));
@@ -166,6 +168,23 @@ static void hold_frame(struct dpa_model *m, struct dpa_held *h, const struct dpa
 	heap_push(m, h);
 }
 
+/* The data of the switch whose queue it passed, for a probe that asks for it. */
+static void add_hop(struct dpa_model *m, struct dpa_held *h, uint32_t rule, uint64_t now,
+		    const struct dpa_linkq_act *a)
+{
+	struct dpa_ifa_hop hop = {
+		.device = 1,
+		.port = (uint16_t)rule,
+		.came = now,
+		.left = a->due - m->spec.rule[rule].delay,
+		.queued = a->queued < UINT32_MAX ? (uint32_t)a->queued : UINT32_MAX,
+		.sent = m->sent[rule],
+	};
+
+	if (h->s.f.n + DPA_IFA_HOP <= DPA_FRAME_BYTES)
+		dpa_hop_add(&h->s.f, &hop);
+}
+
 /* No rule applies to it, but earlier frames are held: it waits behind them. */
 static enum dpa_model_fate take_behind(struct dpa_model *m, const struct dpa_shown *s,
 				       struct dpa_linkq_act *a)
@@ -196,6 +215,9 @@ enum dpa_model_fate dpa_model_take(struct dpa_model *m, uint64_t now, const stru
 			 flags_of(&s->f), a);
 	if (!a->dropped) {
 		hold_frame(m, h, s, a);
+		m->sent[i] += dpa_model_bytes(&s->f);
+		if (s->f.n && s->f.p[0] == DPA_BTH_PROBE)
+			add_hop(m, h, i, now, a);
 		return DPA_MODEL_HELD;
 	}
 	h->next = m->free;

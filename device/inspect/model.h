@@ -18,6 +18,7 @@
 struct dpa_model {
 	struct dpa_link_spec spec;
 	struct dpa_linkq q[DPA_LINK_RULES];
+	uint64_t sent[DPA_LINK_RULES]; /* bytes that have left each, or are to */
 	struct dpa_held *pool, *free;
 	uint32_t fresh;		/* entries of pool that were never used */
 	uint32_t out;		/* returned by due() or of() and not given back yet */

@@ -121,7 +121,8 @@ bool dpa_inspect_slot(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct 
 		if ((qp->dest_qpn & DPA_QPN_INDEX) != s->src || !sp.mtu)
 			return false; /* from a QP of another user: a frame cannot show that */
 		qp_net(qp, &sp.net);
-		sp.mtu = dpa_slot_mtu(qp->mtu, s);
+		/* of a probe there is one packet, and it has another field where the MTU is */
+		sp.mtu = dpa_op_is_notice(s->opcode) ? DPA_ROCE_MAX_MTU : dpa_slot_mtu(qp->mtu, s);
 	}
 	sp.net.sport = source_port(s->src, s->dqpn);
 	sp.net.dport = DPA_ROCE_PORT;

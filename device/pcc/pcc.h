@@ -50,6 +50,9 @@ struct dpa_pcc_event {
 	 * the answer left, by the peer's clock. rtt_ns includes the peer's time.
 	 */
 	uint32_t req_sent, req_recv, resp_sent;
+	/* RTT: a program of the other side answered; data: its 12 bytes */
+	bool program;
+	uint32_t data[3];
 };
 
 struct dpa_pcc_result {

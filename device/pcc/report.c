@@ -50,6 +50,10 @@ bool dpa_pcc_report_make(struct dpa_pcc_reporter *r, const struct dpa_pcc_sender
 		return true;
 	case DPA_PCC_RTT:
 		put(out, DPA_PCC_EV_RTT, ev->psn, ev->req_sent, ev->req_recv, ev->resp_sent);
+		if (ev->program) {
+			out->subtype = DPA_PCC_EV_RTT_DATA;
+			memcpy(out->word, ev->data, sizeof(out->word));
+		}
 		return true;
 	case DPA_PCC_CNP:
 		put(out, DPA_PCC_EV_CNP, ev->psn, now, ev->psn, 1);

@@ -85,7 +85,11 @@ static inline bool dpa_probe_wanted(const struct dpa_hw_qp *qp)
 	return qp->pcc.probes != qp->probe.asked;
 }
 /* Handle a probe of the peer, or the answer to ours. Context: the QP's lock. */
-void dpa_probe_rx(struct dpa_hw_qp *qp, const struct dpa_slot *s);
+void dpa_probe_rx(struct dpa_hw_qp *qp, const struct dpa_slot *s, const uint8_t *payload);
+/* With resp.np_due: the program may have answered the peer's probe. Context: the QP's lock. */
+void dpa_np_look(struct dpa_hw_qp *qp);
+/* Give up the probe of this connection that waits for a program. Context: the QP's lock. */
+void dpa_np_forget(struct dpa_hw_qp *qp);
 
 /* --- loss.c: RC on a link that loses packets, under the QP's lock --- */
 /*

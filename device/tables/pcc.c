@@ -20,12 +20,12 @@
 
 _Atomic uint64_t *dpa_board_pcc_word(struct dpa_board *b)
 {
-	return &b->shm->pcc.word;
+	return &b->shm->pcc.rp.word;
 }
 
 static uint64_t load_word(struct dpa_board *b)
 {
-	return atomic_load_explicit(&b->shm->pcc.word, memory_order_acquire);
+	return atomic_load_explicit(&b->shm->pcc.rp.word, memory_order_acquire);
 }
 
 bool dpa_pcc_word_change(struct dpa_board *b, uint64_t *old, uint64_t new)
@@ -35,7 +35,7 @@ bool dpa_pcc_word_change(struct dpa_board *b, uint64_t *old, uint64_t new)
 	uint64_t change = (*old & mask) + (UINT64_C(1) << DPA_BOARD_PCC_CHANGE);
 
 	new = (new & ~mask) | (change & mask);
-	return atomic_compare_exchange_weak_explicit(&b->shm->pcc.word, old, new,
+	return atomic_compare_exchange_weak_explicit(&b->shm->pcc.rp.word, old, new,
 						     memory_order_acq_rel, memory_order_acquire);
 }
 
@@ -63,21 +63,21 @@ void dpa_pcc_word_drop_image(struct dpa_board *b, uint32_t image)
 void dpa_board_pcc_check(struct dpa_board *b)
 {
 	uint32_t image = dpa_pcc_word_image(load_word(b));
-	dpa_owner_t o = atomic_load_explicit(&b->shm->pcc.owner, memory_order_acquire);
+	dpa_owner_t o = atomic_load_explicit(&b->shm->pcc.rp.owner, memory_order_acquire);
 
 	if (!o || dpa_board_alive(b, dpa_owner_slot(o), dpa_owner_gen(o)))
 		return;
 	/* A later owner's image has another number. */
 	dpa_pcc_word_drop_image(b, image);
 	DPA_BOARD_STEP("pcc-drop");
-	atomic_compare_exchange_strong_explicit(&b->shm->pcc.owner, &o, 0, memory_order_acq_rel,
+	atomic_compare_exchange_strong_explicit(&b->shm->pcc.rp.owner, &o, 0, memory_order_acq_rel,
 						memory_order_relaxed);
 }
 
 /* A reader without write access leaves a dead process's image to others, but hides it. */
 static uint64_t current_word(struct dpa_board *b)
 {
-	dpa_owner_t o = atomic_load_explicit(&b->shm->pcc.owner, memory_order_acquire);
+	dpa_owner_t o = atomic_load_explicit(&b->shm->pcc.rp.owner, memory_order_acquire);
 	uint64_t w;
 
 	if (!b->peek) {
@@ -94,7 +94,7 @@ void dpa_board_pcc_query(void *port, struct dpa_pcc_port *out)
 {
 	struct dpa_board *b = port;
 	uint64_t w = current_word(b);
-	dpa_owner_t o = atomic_load_explicit(&b->shm->pcc.owner, memory_order_acquire);
+	dpa_owner_t o = atomic_load_explicit(&b->shm->pcc.rp.owner, memory_order_acquire);
 	struct dpa_board_proc *p = o ? dpa_board_proc(b, dpa_owner_slot(o)) : NULL;
 
 	*out = (struct dpa_pcc_port){
@@ -432,7 +432,7 @@ static int ask_image(struct dpa_board *b, uint32_t slot, uint32_t id, uint32_t v
 						slot << DPA_BOARD_PCC_REQ_SLOT);
 
 	DPA_BOARD_STEP("pcc-request");
-	dpa_pcc_bell_ring(b);
+	dpa_pcc_bell_ring(&b->shm->pcc.rp);
 	for (int i = 0; i < PARAM_TRIES; i++, sleep_1ms())
 		if (atomic_load_explicit(r, memory_order_acquire) != mine)
 			break;

@@ -104,6 +104,12 @@ uint32_t dpa_board_pcc_disabled(struct dpa_board *b);
 /* Return the result word of a QPN of this board, and reserve it. NULL: no memory. */
 _Atomic uint64_t *dpa_board_pcc_result(struct dpa_board *b, uint32_t qpn);
 
+/*
+ * How the flows of image `number` send probes. False: as a flow of a built-in algorithm does, CCMAD
+ * without a program.
+ */
+bool dpa_board_pcc_probes(struct dpa_board *b, uint32_t number, struct dpa_pcc_probes *out);
+
 /* A result: rate in bits 0..20, number of probes requested 24..31, epoch 32..39, image 48..63. */
 static inline uint64_t dpa_pcc_result_make(uint32_t image, uint32_t epoch, uint32_t probes,
 					   uint32_t rate)
@@ -111,6 +117,23 @@ static inline uint64_t dpa_pcc_result_make(uint32_t image, uint32_t epoch, uint3
 	return (uint64_t)image << 48 | (uint64_t)(epoch & 0xff) << 32 |
 	       (uint64_t)(probes & 0xff) << 24 | rate;
 }
+
+/* ------------------------------------------- probes for the notification point: np.c */
+
+/* Does the program of the port take a probe of this format, GNS (IFA2) and marker (IFA1)? */
+bool dpa_board_np_takes(struct dpa_board *b, const struct dpa_pcc_probes *probe);
+/* A program whose process died is none any more. A system call if there is a program. */
+void dpa_board_np_check(struct dpa_board *b);
+/* Gives it a probe; sets ring and serial. False: no memory, or too many are on their way. */
+bool dpa_board_np_post(struct dpa_board *b, struct dpa_pcc_probe *probe);
+enum dpa_np_state { DPA_NP_WAITS, DPA_NP_SENDS, DPA_NP_NONE };
+/* WAITS: nothing yet. SENDS: the answer is there; NONE: none is to be sent. Both end the probe. */
+enum dpa_np_state dpa_board_np_poll(struct dpa_board *b, uint32_t ring, uint64_t serial,
+				    uint8_t answer[DPA_PCC_ANSWER]);
+/* Ends it without an answer. */
+void dpa_board_np_drop(struct dpa_board *b, uint32_t ring, uint64_t serial);
+/* At the close of the board: ends all of this process. */
+void dpa_board_np_leave(struct dpa_board *b);
 
 /* ------------------------------------------------------- for the image's process */
 

@@ -19,7 +19,9 @@
 
 struct dpa_pcc_image {
 	struct dpa_board *b;
-	pid_t pid;		 /* the process that loaded it */
+	struct dpa_board_pcc_side *side; /* of its role */
+	enum dpa_pcc_role role;
+	pid_t pid;		 /* of the process that loaded it */
 	_Atomic uint32_t number; /* of the image, once it is published */
 	uint64_t request;	 /* the request that next_param() returned */
 	/* Limits of parameters, copied by publish(), because others could write the shared ones. */
@@ -31,8 +33,13 @@ struct dpa_pcc_image {
 	} limits[DPA_PCC_USER_SLOTS];
 };
 
-/* The image of this process, for dpa_board_pcc_leave(). */
-static _Atomic(struct dpa_pcc_image *) the_image;
+/* A process has one of each role; which, for dpa_board_pcc_leave(). */
+static _Atomic(struct dpa_pcc_image *) the_image[DPA_PCC_ROLES];
+
+struct dpa_board *dpa_pcc_image_board(const struct dpa_pcc_image *img)
+{
+	return img->b;
+}
 
 /* ------------------------------------------------------------------------ the bell */
 
@@ -41,36 +48,50 @@ static long futex(_Atomic uint32_t *word, int op, uint32_t val, const struct tim
 	return syscall(SYS_futex, word, op, val, ts, NULL, 0);
 }
 
-void dpa_pcc_bell_ring(struct dpa_board *b)
+void dpa_pcc_bell_ring(struct dpa_board_pcc_side *side)
 {
-	atomic_fetch_add_explicit(&b->shm->pcc.bell, 1, memory_order_seq_cst);
-	futex(&b->shm->pcc.bell, FUTEX_WAKE, INT32_MAX, NULL);
+	atomic_fetch_add_explicit(&side->bell, 1, memory_order_seq_cst);
+	futex(&side->bell, FUTEX_WAKE, INT32_MAX, NULL);
+}
+
+void dpa_pcc_announce(struct dpa_board_pcc_side *side, uint32_t ring)
+{
+	uint32_t w = ring / 64;
+	uint64_t bit = UINT64_C(1) << ring % 64;
+
+	atomic_thread_fence(memory_order_seq_cst);
+	if (!(atomic_load_explicit(&side->pending[w], memory_order_seq_cst) & bit))
+		atomic_fetch_or_explicit(&side->pending[w], bit, memory_order_seq_cst);
+	if (!(atomic_load_explicit(&side->summary, memory_order_seq_cst) >> w & 1))
+		atomic_fetch_or_explicit(&side->summary, UINT64_C(1) << w, memory_order_seq_cst);
+	if (atomic_load_explicit(&side->asleep, memory_order_seq_cst))
+		dpa_pcc_bell_ring(side);
 }
 
 static void image_wake(struct dpa_pcc_image *img)
 {
-	dpa_pcc_bell_ring(img->b);
+	dpa_pcc_bell_ring(img->side);
 }
 
-static bool has_news(struct dpa_board *b)
+static bool has_news(const struct dpa_pcc_image *img)
 {
-	uint64_t req = atomic_load_explicit(&b->shm->pcc.req, memory_order_acquire);
+	uint64_t req = atomic_load_explicit(&img->b->shm->pcc.req, memory_order_acquire);
 
-	return atomic_load_explicit(&b->shm->pcc.summary, memory_order_seq_cst) ||
-	       (req & DPA_BOARD_PCC_REQ_STATE) == DPA_PCC_REQ_POSTED;
+	return atomic_load_explicit(&img->side->summary, memory_order_seq_cst) ||
+	       (img->role == DPA_PCC_RP && (req & DPA_BOARD_PCC_REQ_STATE) == DPA_PCC_REQ_POSTED);
 }
 
 /* May be repeated: a waker that dies on the way costs the time limit at most. */
 static void image_wait(struct dpa_pcc_image *img, uint32_t ms)
 {
-	struct dpa_board_pcc_port *p = &img->b->shm->pcc;
+	struct dpa_board_pcc_side *p = img->side;
 	struct timespec ts = {.tv_sec = ms / 1000, .tv_nsec = (long)(ms % 1000) * 1000000};
 	uint32_t seen = atomic_load_explicit(&p->bell, memory_order_seq_cst);
 	bool owner = atomic_load_explicit(&p->owner, memory_order_acquire) == dpa_board_me(img->b);
 
 	if (owner) {
 		atomic_store_explicit(&p->asleep, 1, memory_order_seq_cst);
-		if (has_news(img->b)) {
+		if (has_news(img)) {
 			atomic_store_explicit(&p->asleep, 0, memory_order_seq_cst);
 			return;
 		}
@@ -84,7 +105,7 @@ static void image_wait(struct dpa_pcc_image *img, uint32_t ms)
 
 uint32_t dpa_board_pcc_disabled(struct dpa_board *b)
 {
-	return atomic_load_explicit(&b->shm->pcc.disabled, memory_order_relaxed);
+	return atomic_load_explicit(&b->shm->pcc.rp.disabled, memory_order_relaxed);
 }
 
 _Atomic uint64_t *dpa_board_pcc_result(struct dpa_board *b, uint32_t qpn)
@@ -175,26 +196,16 @@ static bool push(struct dpa_board *b, const struct dpa_pcc_report *rep)
 
 bool dpa_board_pcc_report(struct dpa_board *b, const struct dpa_pcc_report *rep)
 {
-	struct dpa_board_pcc_port *port = &b->shm->pcc;
-	uint32_t w = b->slot / 64;
-	uint64_t bit = UINT64_C(1) << b->slot % 64;
-
 	if (!push(b, rep))
 		return false;
 	DPA_BOARD_STEP("pcc-pushed");
-	atomic_thread_fence(memory_order_seq_cst);
-	if (!(atomic_load_explicit(&port->pending[w], memory_order_seq_cst) & bit))
-		atomic_fetch_or_explicit(&port->pending[w], bit, memory_order_seq_cst);
-	if (!(atomic_load_explicit(&port->summary, memory_order_seq_cst) >> w & 1))
-		atomic_fetch_or_explicit(&port->summary, UINT64_C(1) << w, memory_order_seq_cst);
-	if (atomic_load_explicit(&port->asleep, memory_order_seq_cst))
-		dpa_pcc_bell_ring(b);
+	dpa_pcc_announce(&b->shm->pcc.rp, b->slot);
 	return true;
 }
 
 static bool image_pending(struct dpa_pcc_image *img, uint64_t rings[DPA_PCC_RINGS / 64])
 {
-	struct dpa_board_pcc_port *p = &img->b->shm->pcc;
+	struct dpa_board_pcc_side *p = img->side;
 	uint64_t s = atomic_load_explicit(&p->summary, memory_order_seq_cst);
 
 	if (!s)
@@ -270,29 +281,35 @@ static void image_answer(struct dpa_pcc_image *img, uint32_t flow, uint32_t rate
 
 static enum dpa_pcc_state image_take_over(struct dpa_pcc_image *img)
 {
-	struct dpa_board_pcc_port *p = &img->b->shm->pcc;
+	struct dpa_board_pcc_side *p = img->side;
 	dpa_owner_t none = 0, me = dpa_board_me(img->b);
 
 	if (atomic_load_explicit(&p->owner, memory_order_acquire) == me)
 		return DPA_PCC_ACTIVE;
-	dpa_board_pcc_check(img->b);
+	if (img->role == DPA_PCC_RP)
+		dpa_board_pcc_check(img->b);
+	else
+		dpa_board_np_check(img->b);
 	return atomic_compare_exchange_strong_explicit(&p->owner, &none, me, memory_order_acq_rel,
 						       memory_order_acquire)
 		       ? DPA_PCC_ACTIVE
 		       : DPA_PCC_STANDBY;
 }
 
-static int image_load(void *port, struct dpa_pcc_image **image, enum dpa_pcc_state *state)
+static int image_load(void *port, enum dpa_pcc_role role, struct dpa_pcc_image **image,
+		      enum dpa_pcc_state *state)
 {
-	struct dpa_pcc_image *img = calloc(1, sizeof(*img)), *old = atomic_load(&the_image);
+	struct dpa_pcc_image *img = calloc(1, sizeof(*img)), *old = atomic_load(&the_image[role]);
 
 	if (!img)
 		return ENOMEM;
 	img->b = port;
+	img->role = role;
+	img->side = role == DPA_PCC_RP ? &img->b->shm->pcc.rp : &img->b->shm->pcc.np;
 	img->pid = getpid();
 	/* An image that a forked child has inherited is the parent's. */
 	if ((old && old->pid == img->pid) ||
-	    !atomic_compare_exchange_strong(&the_image, &old, img)) {
+	    !atomic_compare_exchange_strong(&the_image[role], &old, img)) {
 		free(img);
 		return EALREADY;
 	}
@@ -303,32 +320,39 @@ static int image_load(void *port, struct dpa_pcc_image **image, enum dpa_pcc_sta
 
 static void give_up(struct dpa_pcc_image *img)
 {
-	struct dpa_board_pcc_port *p = &img->b->shm->pcc;
+	struct dpa_board_pcc_side *p = img->side;
 	dpa_owner_t me = dpa_board_me(img->b);
 
 	if (atomic_load_explicit(&p->owner, memory_order_acquire) != me)
 		return;
-	dpa_pcc_word_drop_image(img->b, atomic_load_explicit(&img->number, memory_order_relaxed));
+	if (img->role == DPA_PCC_RP)
+		dpa_pcc_word_drop_image(img->b,
+					atomic_load_explicit(&img->number, memory_order_relaxed));
+	else
+		atomic_store_explicit(&p->word, 0, memory_order_release);
 	DPA_BOARD_STEP("pcc-unload");
 	atomic_store_explicit(&p->asleep, 0, memory_order_seq_cst);
 	atomic_compare_exchange_strong_explicit(&p->owner, &me, 0, memory_order_acq_rel,
 						memory_order_relaxed);
-	dpa_pcc_bell_ring(img->b); /* for standby processes */
+	dpa_pcc_bell_ring(p); /* for standby processes */
 }
 
 static void image_unload(struct dpa_pcc_image *img)
 {
 	give_up(img);
-	atomic_store(&the_image, NULL);
+	atomic_store(&the_image[img->role], NULL);
 	free(img);
 }
 
 void dpa_board_pcc_leave(struct dpa_board *b)
 {
-	struct dpa_pcc_image *img = atomic_load(&the_image);
+	for (uint32_t i = 0; i < DPA_PCC_ROLES; i++) {
+		struct dpa_pcc_image *img = atomic_load(&the_image[i]);
 
-	if (img && img->b == b)
-		give_up(img);
+		if (img && img->b == b)
+			give_up(img);
+	}
+	dpa_board_np_leave(b);
 }
 
 static void write_slot(struct dpa_board_pcc_slot *to, const struct dpa_pcc_slot *from)
@@ -362,24 +386,39 @@ static void keep_limits(struct limits *to, const struct dpa_pcc_slot *from, bool
 					   from->params[i].may_set & 1};
 }
 
-/* Marks the rings with events that a former owner had already taken note of. */
-static void look_everywhere(struct dpa_board *b)
+/* Rings with events that a former owner had taken note of. */
+void dpa_pcc_look_everywhere(struct dpa_board_pcc_side *side)
 {
 	for (uint32_t i = 0; i < DPA_PCC_RINGS / 64; i++)
-		atomic_store_explicit(&b->shm->pcc.pending[i], UINT64_MAX, memory_order_seq_cst);
-	atomic_store_explicit(&b->shm->pcc.summary, UINT64_MAX, memory_order_seq_cst);
+		atomic_store_explicit(&side->pending[i], UINT64_MAX, memory_order_seq_cst);
+	atomic_store_explicit(&side->summary, UINT64_MAX, memory_order_seq_cst);
+}
+
+/* The probes of image `number`, before its slots can act. */
+static void put_probes(struct dpa_board_pcc_port *p, const struct dpa_pcc_probes *probes,
+		       uint32_t number)
+{
+	uint64_t w = (uint64_t)number << DPA_BOARD_PCC_IMAGE | probes->format;
+
+	if (probes->program || probes->format != DPA_PCC_CCMAD)
+		w |= DPA_BOARD_PROBES_PROGRAM;
+	w |= (uint64_t)(probes->gns & 15) << DPA_BOARD_PROBES_GNS |
+	     (uint64_t)probes->hops << DPA_BOARD_PROBES_HOPS;
+	atomic_store_explicit(&p->probes, 0, memory_order_release);
+	atomic_store_explicit(&p->marker, probes->marker, memory_order_release);
+	atomic_store_explicit(&p->probes, w, memory_order_release);
 }
 
 static int image_publish(struct dpa_pcc_image *img, const struct dpa_pcc_slot *slots,
 			 uint32_t populated, uint32_t enabled, uint32_t disabled_events,
-			 struct dpa_pcc_words *words)
+			 const struct dpa_pcc_probes *probes, struct dpa_pcc_words *words)
 {
 	struct dpa_board *b = img->b;
 	struct dpa_board_pcc_port *p = &b->shm->pcc;
-	uint64_t old = atomic_load_explicit(&p->word, memory_order_acquire), new;
+	uint64_t old = atomic_load_explicit(&p->rp.word, memory_order_acquire), new;
 	uint32_t number;
 
-	if (atomic_load_explicit(&p->owner, memory_order_acquire) != dpa_board_me(b))
+	if (atomic_load_explicit(&p->rp.owner, memory_order_acquire) != dpa_board_me(b))
 		return EPROTO;
 	if (dpa_board_reserve(b, DPA_BOARD_OFF_PCC_SLOT, sizeof(b->shm->pcc_slots)))
 		return ENOMEM;
@@ -391,12 +430,13 @@ static int image_publish(struct dpa_pcc_image *img, const struct dpa_pcc_slot *s
 		words->counters[i] = b->shm->pcc_slots[i].counters;
 		words->params[i] = b->shm->pcc_slots[i].values;
 	}
-	atomic_store_explicit(&p->disabled, disabled_events, memory_order_relaxed);
-	look_everywhere(b);
+	atomic_store_explicit(&p->rp.disabled, disabled_events, memory_order_relaxed);
+	dpa_pcc_look_everywhere(&p->rp);
 	do {
 		number = (dpa_pcc_word_image(old) + 1) & 0xffff;
 		number = number ? number : 1;
 		atomic_store_explicit(&img->number, number, memory_order_relaxed);
+		put_probes(p, probes, number);
 		new = (old & ((UINT64_C(1) << DPA_BOARD_PCC_IMAGE) - 1) & ~UINT64_C(0xff00ff)) |
 		      (uint64_t)number << DPA_BOARD_PCC_IMAGE | (enabled & populated & 0xff) |
 		      (uint64_t)(populated & 0xff) << DPA_BOARD_PCC_POPULATED;
@@ -444,6 +484,7 @@ static bool image_next_param(struct dpa_pcc_image *img, uint32_t *slot, uint32_t
 const struct dpa_pcc_ops dpa_board_pcc_ops = {
 	.answer = image_answer,
 	.answer_param = image_answer_param,
+	.answer_probe = dpa_pcc_np_answer,
 	.count = dpa_board_pcc_count,
 	.enable = dpa_board_pcc_enable,
 	.load = image_load,
@@ -451,12 +492,14 @@ const struct dpa_pcc_ops dpa_board_pcc_ops = {
 	.pending = image_pending,
 	.port_bytes = dpa_board_pcc_port_bytes,
 	.publish = image_publish,
+	.publish_np = dpa_pcc_np_publish,
 	.query = dpa_board_pcc_query,
 	.read_counters = dpa_board_pcc_read_counters,
 	.read_slot = dpa_board_pcc_read_slot,
 	.set_param = dpa_board_pcc_set_param,
 	.take = image_take,
 	.take_over = image_take_over,
+	.take_probe = dpa_pcc_np_take,
 	.unload = image_unload,
 	.wait = image_wait,
 	.wake = image_wake,

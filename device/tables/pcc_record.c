@@ -13,7 +13,7 @@ void dpa_board_pcc_record(struct dpa_board *b, uint64_t now, uint64_t ns)
 	       !atomic_compare_exchange_weak_explicit(&p->record_until, &until, now + ns,
 						      memory_order_relaxed, memory_order_relaxed))
 		;
-	w = atomic_load_explicit(&p->word, memory_order_acquire);
+	w = atomic_load_explicit(&p->rp.word, memory_order_acquire);
 	while (!dpa_pcc_word_recorded(w) &&
 	       !dpa_pcc_word_change(b, &w, w | UINT64_C(1) << DPA_BOARD_PCC_RECORD))
 		;
@@ -26,7 +26,7 @@ void dpa_board_pcc_record_check(struct dpa_board *b, uint64_t now)
 
 	if (now <= atomic_load_explicit(&p->record_until, memory_order_relaxed))
 		return;
-	w = atomic_load_explicit(&p->word, memory_order_acquire);
+	w = atomic_load_explicit(&p->rp.word, memory_order_acquire);
 	while (dpa_pcc_word_recorded(w) &&
 	       !dpa_pcc_word_change(b, &w, w & ~(UINT64_C(1) << DPA_BOARD_PCC_RECORD)))
 		;

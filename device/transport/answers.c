@@ -353,8 +353,11 @@ void dpa_responder_flush(struct dpa_hw_qp *qp)
 	const struct dpa_resp *r = &qp->resp;
 	const bool owes = r->ack_owed || r->rd_tail != r->rd_head;
 
-	if (dpa_likely(!owes && !r->looked_due && !r->hint_due && !r->full_due && !r->room_due))
+	if (dpa_likely(!owes && !r->looked_due && !r->hint_due && !r->full_due && !r->room_due &&
+		       !r->np_due))
 		return;
+	if (dpa_unlikely(r->np_due))
+		dpa_np_look(qp);
 	if (dpa_unlikely(r->full_due || r->room_due))
 		dpa_room_send(qp);
 	if (dpa_foreign_held(qp)) { /* dpa-foreign calls this again when all data is in place */

@@ -140,7 +140,8 @@ static bool wrong_side(const struct dpa_hw_qp *qp, const struct dpa_slot *s)
  * marked packets of this QP, or the round trip is measured. False: it is of another kind, or not
  * for this QP.
  */
-static bool take_notice(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s)
+static bool take_notice(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s,
+			const uint8_t *payload)
 {
 	if (!dpa_op_is_notice(s->opcode) || !dpa_connected(qp) || !qp_receives(qp) || !peer ||
 	    !from_peer(qp, peer, s))
@@ -148,7 +149,7 @@ static bool take_notice(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struc
 	if (s->opcode == DPA_BTH_CNP)
 		dpa_wire_cnp(qp);
 	else
-		dpa_probe_rx(qp, s);
+		dpa_probe_rx(qp, s, payload);
 	return true;
 }
 
@@ -185,7 +186,7 @@ void dpa_rx_any(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_sl
 	}
 	if (dpa_unlikely((s->opcode & DPA_BTH_TRANSPORT) != qp->transport || !qp_receives(qp) ||
 			 (dpa_connected(qp) && !from_peer(qp, peer, s)) || wrong_side(qp, s))) {
-		if (!take_notice(qp, peer, s))
+		if (!take_notice(qp, peer, s, payload))
 			dpa_rx_drop(qp, peer, s);
 		return;
 	}
@@ -234,6 +235,7 @@ void dpa_transport_rx(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct 
 void dpa_transport_reset(struct dpa_hw_qp *qp)
 {
 	dpa_kept_drop(qp);
+	dpa_np_forget(qp);
 	qp->slow.cqe_lost = qp->slow.wait_timer = qp->slow.fence_sq = qp->slow.ask_due = false;
 	memset(&qp->req, 0, sizeof(qp->req));
 	qp->req.keeps = 1;

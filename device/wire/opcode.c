@@ -120,11 +120,13 @@ const struct dpa_roce_op dpa_roce_ops[256] = {
 	OP(DPA_BTH_UD | DPA_BTH_##name, EXT(props, DPA_BTH_UD), "UD " text)
 			DPA_DATAGRAM_OPS(X)
 #undef X
-				OP(DPA_BTH_CNP, DPA_ROCE_KNOWN | DPA_ROCE_CNP, "CNP")
-					OP(DPA_BTH_PROBE, DPA_ROCE_KNOWN | DPA_ROCE_ATOMICETH,
-					   "RTT probe") OP(DPA_BTH_PROBED,
-							   DPA_ROCE_KNOWN | DPA_ROCE_ATOMICETH,
-							   "RTT answer")
+				OP(DPA_BTH_CNP, DPA_ROCE_KNOWN | DPA_ROCE_CNP,
+				   "CNP") OP(DPA_BTH_PROBE,
+					     DPA_ROCE_KNOWN | DPA_ROCE_ATOMICETH | DPA_ROCE_PAYLOAD,
+					     "RTT probe")
+					OP(DPA_BTH_PROBED,
+					   DPA_ROCE_KNOWN | DPA_ROCE_ATOMICETH | DPA_ROCE_PAYLOAD,
+					   "RTT answer")
 #define X(name, props, family, text)                                                               \
 	OP(DPA_BTH_XRC | DPA_BTH_##name, EXT(props, DPA_BTH_XRC), "XRC " text)
 						DPA_RELIABLE_OPS(X)

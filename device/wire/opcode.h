@@ -50,10 +50,17 @@ enum {
 	 * AtomicETH. va: time when the probe left, by its sender's clock; swap_add, compare: times
 	 * when it arrived and when the answer left, by the receiver's clock. All ns. PSN: its
 	 * number.
+	 * The R_Key has DPA_PROBE_*. Payload of a probe of IFA: its header and the data of switches
+	 * (wire/probe.h); of an answer with PROGRAM: 12 bytes.
 	 */
 	DPA_BTH_PROBE = 0xd3,
 	DPA_BTH_PROBED = 0xd4,
 };
+
+/* In the R_Key of a probe: enum dpa_pcc_format, GNS; of both: a program answers. */
+#define DPA_PROBE_FORMAT   3u
+#define DPA_PROBE_PROGRAM  (1u << 2)
+#define DPA_PROBE_GNS_FROM 8 /* 4 bits */
 
 /*
  * True for a packet of no transport: a CNP, a probe, its answer. It is not part of the QP's PSNs.

@@ -47,7 +47,7 @@ typedef enum {
 
 /* INVALID_VALUE: NULL; NOT_SUPPORTED: not the PF of this adapter. */
 DOCA_STABLE doca_error_t doca_devinfo_get_is_pcc_supported(const struct doca_devinfo *devinfo);
-/* INVALID_VALUE: NULL; NOT_SUPPORTED: programs for the notification point do not run here. */
+/* INVALID_VALUE: NULL; NOT_SUPPORTED: not the PF of this adapter. */
 DOCA_EXPERIMENTAL doca_error_t doca_pcc_np_cap_is_supported(const struct doca_devinfo *devinfo);
 
 /*
@@ -55,7 +55,11 @@ DOCA_EXPERIMENTAL doca_error_t doca_pcc_np_cap_is_supported(const struct doca_de
  * INVALID_VALUE: NULL or no device; NOT_SUPPORTED: not the PF of this adapter; NO_MEMORY.
  */
 DOCA_STABLE doca_error_t doca_pcc_create(struct doca_dev *doca_dev, struct doca_pcc **pcc);
-/* INVALID_VALUE: NULL or no device; NOT_SUPPORTED: always, see doca_pcc_np_cap_is_supported(). */
+/*
+ * Makes a notification point: its program (doca_pcc_np_dev.h) answers probes that come to the port.
+ * One process is ACTIVE beside that of the reaction point. The rest, and the errors, are those of
+ * doca_pcc_create().
+ */
 DOCA_EXPERIMENTAL doca_error_t doca_pcc_np_create(struct doca_dev *doca_dev, struct doca_pcc **pcc);
 /* Stops it first if it is started. INVALID_VALUE: NULL or no object. */
 DOCA_STABLE doca_error_t doca_pcc_destroy(struct doca_pcc *pcc);
@@ -63,7 +67,7 @@ DOCA_STABLE doca_error_t doca_pcc_destroy(struct doca_pcc *pcc);
 /*
  * Loads the program: its image, threads, and the port if that has none. Returns when it is ACTIVE or
  * STANDBY. INVALID_VALUE: NULL, no object, or no app; NO_MEMORY; NOT_SUPPORTED: the app is no
- * congestion control program; DRIVER: started already, this process has loaded another one, or the
+ * congestion control program; DRIVER: started already, this process has loaded another one of the same role, or the
  * program's init failed.
  */
 DOCA_STABLE doca_error_t doca_pcc_start(struct doca_pcc *pcc);
@@ -140,36 +144,70 @@ DOCA_EXPERIMENTAL doca_error_t doca_pcc_dump_debug(const struct doca_pcc *pcc);
 DOCA_EXPERIMENTAL doca_error_t doca_pcc_enable_debug(const struct doca_pcc *pcc, bool enable);
 
 /*
- * Probes. A round trip is measured by a packet that adapters of this project answer by themselves
- * (docs/rocev2.md). There is one slot for a format, which has CCMAD at first: what that carries for
- * an algorithm, these probes carry. Errors of all setters: INVALID_VALUE: NULL, no object, or no
- * such slot; BAD_STATE: it is started; NOT_SUPPORTED.
+ * Probes (docs/congestion.md). Of a reaction point: those that its flows send when the algorithm asks
+ * for one. Of a notification point: those that its program takes. There is one slot for a format,
+ * which has CCMAD at first. All formats travel in packets of this project (docs/rocev2.md), and the
+ * program is shown the packet of the format. Errors of all setters: INVALID_VALUE: NULL, no object, no
+ * such slot, or a value out of bounds; BAD_STATE: it is started; NOT_SUPPORTED: of the other role.
  */
 DOCA_EXPERIMENTAL doca_error_t
 doca_pcc_cap_get_num_probe_format_slots(struct doca_pcc *pcc, uint32_t *num_probe_format_slots);
+/* Answered by the other side's adapter, or by its program: doca_pcc_rp_set_ccmad_remote_sw_handler(). */
 DOCA_EXPERIMENTAL doca_error_t doca_pcc_set_ccmad_probe_packet_format(struct doca_pcc *pcc,
 								      uint32_t probe_format_slot);
-/* NOT_SUPPORTED, as all that belongs to these two formats. */
+/* Answered by the other side's program alone, with the data of switches on the way. */
 DOCA_EXPERIMENTAL doca_error_t doca_pcc_set_ifa1_probe_packet_format(struct doca_pcc *pcc,
 								     uint32_t probe_format_slot);
 DOCA_EXPERIMENTAL doca_error_t doca_pcc_set_ifa2_probe_packet_format(struct doca_pcc *pcc,
 								     uint32_t probe_format_slot);
+/*
+ * RP: the marker of its probes; NP: of those that it takes. Its highest bit is set. At first
+ * 0xAAAAAAAABBBBBBBB.
+ */
 DOCA_EXPERIMENTAL doca_error_t doca_pcc_set_ifa1_probe_marker(struct doca_pcc *pcc,
 							      uint32_t probe_format_slot,
 							      uint64_t probe_marker);
+/* The global name space of its probes, 4 bits; 0xF at first. */
 DOCA_EXPERIMENTAL doca_error_t doca_pcc_rp_set_ifa2_gns(struct doca_pcc *pcc,
 							uint32_t probe_format_slot, uint8_t gns);
+/*
+ * Does not take probes with (GNS & ignore_mask) == (ignore_value & ignore_mask); a mask of 0, at
+ * first, takes all. 4 bits each.
+ */
 DOCA_EXPERIMENTAL doca_error_t doca_pcc_np_set_ifa2_gns_ignore(struct doca_pcc *pcc,
 							       uint32_t probe_format_slot,
 							       uint8_t ignore_mask,
 							       uint8_t ignore_value);
+/* So many switches add their data, and 8 at most; 0xFE at first. */
 DOCA_EXPERIMENTAL doca_error_t doca_pcc_rp_set_ifa2_hop_limit(struct doca_pcc *pcc,
 							      uint32_t probe_format_slot,
 							      uint8_t hop_limit);
-/* Whether a program of the other side answers. INVALID_VALUE also: true, for it is none that could. */
+/* Whether the program of the other side answers CCMAD probes. INVALID_VALUE also: not of an RP. */
 DOCA_EXPERIMENTAL doca_error_t doca_pcc_rp_set_ccmad_remote_sw_handler(struct doca_pcc *pcc,
 								       uint32_t probe_format_slot,
 								       bool sw_handler);
+
+/*
+ * The EUs that a file gives to an application (DOCA 3.3), for doca_pcc_set_thread_affinity(). The
+ * format is that of libflexio/flexio.h. An object may be used by one thread at a time.
+ */
+struct doca_pcc_resources;
+
+/*
+ * Reads file_size bytes of text; they are not needed afterwards. INVALID_VALUE: NULL, no such
+ * application, or not the format: the SDK log has the line and the reason.
+ */
+DOCA_EXPERIMENTAL doca_error_t doca_pcc_resources_create(const char *app_key,
+							 const char *file_buffer, size_t file_size,
+							 struct doca_pcc_resources **resources);
+/* INVALID_VALUE: NULL or no object. */
+DOCA_EXPERIMENTAL doca_error_t doca_pcc_resources_destroy(struct doca_pcc_resources *resources);
+/* INVALID_VALUE: NULL or no object. */
+DOCA_EXPERIMENTAL doca_error_t
+doca_pcc_resources_get_num_eus(const struct doca_pcc_resources *resources, uint32_t *num_eus);
+/* The first num_eus of them, ascending. INVALID_VALUE: NULL, no object, or more than there are. */
+DOCA_EXPERIMENTAL doca_error_t doca_pcc_resources_get_eus(
+	const struct doca_pcc_resources *resources, uint32_t num_eus, uint32_t *eus);
 
 #ifdef __cplusplus
 }

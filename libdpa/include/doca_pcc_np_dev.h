@@ -1,8 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * doca_pcc_np_dev.h - congestion control programs for the DPA: the notification point, which
- * answers probes. dpacc links them with -device-libs="-ldoca_pcc_np_dev". No host function loads
- * them here: doca_pcc_np_cap_is_supported().
+ * answers probes. dpacc links them with -device-libs="-ldoca_pcc_np_dev", and doca_pcc_np_create()
+ * (doca_pcc.h) loads them into the port. Then they answer the probes that come to QPs of all
+ * processes of the adapter instance; docs/congestion.md has which ones. A fault ends the program,
+ * and such probes are answered no more.
+ *
+ * A program may have doca_pcc_dev_user_port_info_changed(), called once before the first probe, and
+ * doca_pcc_dev_user_mailbox_handle().
  */
 #ifndef DOCA_PCC_NP_DEV_H_
 #define DOCA_PCC_NP_DEV_H_
@@ -15,7 +20,7 @@
 extern "C" {
 #endif
 
-/* The answer of the program: at most `size` bytes, 12, at `data`. */
+/* The answer of the program: `size` bytes, 12, at `data`, which are 0 at first. */
 struct doca_pcc_np_dev_response_packet {
 	size_t size;
 	uint8_t *data;
@@ -24,11 +29,18 @@ struct doca_pcc_np_dev_response_packet {
 /* A probe. */
 struct doca_pcc_np_dev_request_packet;
 
-/* By the program: a probe has come. FAIL: no answer is sent. */
+/*
+ * By the program: a probe has come. All 12 bytes of the answer are sent; the reaction point reads
+ * them by doca_pcc_dev_get_rtt_raw_data(). FAIL: no answer is sent. Several EUs call it at once.
+ */
 DOCA_EXPERIMENTAL doca_pcc_dev_error_t doca_pcc_dev_np_user_packet_handler(
 	struct doca_pcc_np_dev_request_packet *in, struct doca_pcc_np_dev_response_packet *out);
 
-/* Parts of a probe: all of it, from its UDP header on, and what is behind its headers. */
+/*
+ * Parts of a probe, a copy: all of it from its Ethernet header on (whose addresses are 0), from its
+ * UDP header on, and what is behind its headers: of CCMAD the MAD's data, which begin with the time
+ * when the probe left (ns, low 32 bits, big-endian); of IFA what is behind the UDP header.
+ */
 DOCA_EXPERIMENTAL uint8_t *
 doca_pcc_np_dev_get_raw_packet(const struct doca_pcc_np_dev_request_packet *input);
 DOCA_EXPERIMENTAL size_t

@@ -72,9 +72,9 @@ static void run_call(struct dpa_work *work)
 	pthread_mutex_unlock(&c->lock);
 }
 
-bool pcc_call(struct doca_pcc *pcc, const struct dpa_image_entry *entry, void *arg)
+bool pcc_call(struct doca_pcc *pcc, int entry, void *arg)
 {
-	struct call c = {.pcc = pcc, .entry = entry, .arg = arg};
+	struct call c = {.pcc = pcc, .entry = pcc->entry[entry], .arg = arg};
 
 	pthread_mutex_init(&c.lock, NULL);
 	pthread_cond_init(&c.over, NULL);
@@ -100,40 +100,15 @@ static bool is_fatal(const struct doca_pcc *pcc)
 
 /* --------------------------------------------------------------------------- workers */
 
-/* The events of one process, as many as fit; false: there are none, or the program has ended. */
-static bool serve_batch(struct pcc_worker *w, uint32_t ring)
+bool pcc_run(struct pcc_worker *w, int entry, void *arg)
 {
-	struct doca_pcc *pcc = w->pcc;
-	struct dpa_pcc_batch *b = &w->batch;
-	struct dpa_pcc_report reports[DPA_PCC_BATCH];
+	return run_here(w->pcc, w->rank, w->pcc->entry[entry], arg);
+}
 
-	b->n = pcc->ops->take(pcc->image, ring, reports, DPA_PCC_BATCH);
-	if (!b->n)
-		return false;
-	for (uint32_t i = 0; i < b->n; i++) {
-		struct pcc_flow *f = &pcc->flows[reports[i].flow % PCC_FLOWS];
-
-		if (f->tag != reports[i].flow) {
-			memset(f, 0, sizeof(*f));
-			f->tag = reports[i].flow;
-			f->rate = DPA_PCC_RATE_ONE;
-		}
-		b->item[i].report = reports[i];
-		b->item[i].ctxt = f->ctxt;
-		b->item[i].rate = f->rate;
-		b->item[i].probe = 0;
-	}
-	if (!run_here(pcc, w->rank, pcc->events, b))
-		return false;
-	for (uint32_t i = 0; i < b->n; i++) {
-		struct pcc_flow *f = &pcc->flows[reports[i].flow % PCC_FLOWS];
-
-		f->rate = b->item[i].rate;
-		pcc->ops->answer(pcc->image, reports[i].flow, f->rate, b->item[i].probe);
-	}
-	atomic_store_explicit(&w->events, w->events + b->n, memory_order_relaxed);
+void pcc_count(struct pcc_worker *w, uint32_t n)
+{
+	atomic_store_explicit(&w->events, w->events + n, memory_order_relaxed);
 	atomic_store_explicit(&w->batches, w->batches + 1, memory_order_relaxed);
-	return true;
 }
 
 static bool is_ending(struct doca_pcc *pcc)
@@ -157,7 +132,7 @@ static void serve_ring(struct pcc_worker *w, uint32_t ring)
 			return;
 	}
 	for (;;) {
-		while (!is_ending(w->pcc) && serve_batch(w, ring))
+		while (!is_ending(w->pcc) && w->pcc->role->serve(w, ring))
 			;
 		was = RING_BUSY;
 		if (atomic_compare_exchange_strong(state, &was, RING_IDLE) || is_ending(w->pcc))
@@ -277,7 +252,7 @@ static void run_worker(struct dpa_work *work)
 
 /* -------------------------------------------------------------------- service thread */
 
-static void set_stage(struct doca_pcc *pcc, enum pcc_stage stage)
+void pcc_set_stage(struct doca_pcc *pcc, enum pcc_stage stage)
 {
 	pthread_mutex_lock(&pcc->lock);
 	if (pcc->stage != stage) {
@@ -288,26 +263,12 @@ static void set_stage(struct doca_pcc *pcc, enum pcc_stage stage)
 	pthread_mutex_unlock(&pcc->lock);
 }
 
-/* The program's algorithms and slots, then its events. False: it has faulted. */
-static bool activate(struct doca_pcc *pcc)
-{
-	struct dpa_pcc_init *init = calloc(1, sizeof(*init));
-	bool ok = init && pcc_call(pcc, pcc->init, init) &&
-		  !pcc->ops->publish(pcc->image, init->slots, init->populated, init->enabled,
-				     init->disabled_events, &pcc->words) &&
-		  pcc_call(pcc, pcc->bind, &pcc->words);
-
-	free(init);
-	set_stage(pcc, ok ? PCC_ACTIVE : PCC_ERROR);
-	return ok;
-}
-
 static void set_params(struct doca_pcc *pcc)
 {
 	struct dpa_pcc_set s = {0};
 
 	while (pcc->ops->next_param(pcc->image, &s.slot, &s.id, &s.value)) {
-		bool ok = pcc_call(pcc, pcc->param, &s);
+		bool ok = pcc_call(pcc, PCC_PARAM, &s);
 
 		pcc->ops->answer_param(pcc->image, ok && s.ok ? 0 : EINVAL);
 		if (!ok)
@@ -346,7 +307,8 @@ static void serve(struct doca_pcc *pcc)
 {
 	uint32_t active;
 
-	set_params(pcc);
+	if (pcc->entry[PCC_PARAM])
+		set_params(pcc);
 	pthread_mutex_lock(&pcc->lock);
 	collect(pcc);
 	dispatch(pcc, count_ready(pcc));
@@ -375,14 +337,16 @@ static void *run_service(void *arg)
 
 	while (!is_over(pcc) && pcc->ops->take_over(pcc->image) == DPA_PCC_STANDBY)
 		pcc->ops->wait(pcc->image, STANDBY_MS);
-	if (!is_over(pcc))
-		good = activate(pcc);
+	if (!is_over(pcc)) {
+		good = pcc->role->activate(pcc);
+		pcc_set_stage(pcc, good ? PCC_ACTIVE : PCC_ERROR);
+	}
 	while (good && !is_over(pcc)) {
 		serve(pcc);
 		good = !is_fatal(pcc);
 	}
 	give_up(pcc);
-	set_stage(pcc, good ? PCC_DEACTIVATED : PCC_ERROR);
+	pcc_set_stage(pcc, good ? PCC_DEACTIVATED : PCC_ERROR);
 	return NULL;
 }
 
@@ -403,8 +367,9 @@ static int make_workers(struct doca_pcc *pcc)
 	if (cpus > 0 && n > (uint32_t)cpus)
 		n = (uint32_t)cpus;
 	pcc->workers = calloc(n, sizeof(*pcc->workers));
-	pcc->flows = calloc(PCC_FLOWS, sizeof(*pcc->flows));
-	if (!pcc->workers || !pcc->flows)
+	if (pcc->entry[PCC_EVENTS])
+		pcc->flows = calloc(PCC_FLOWS, sizeof(*pcc->flows));
+	if (!pcc->workers || (pcc->entry[PCC_EVENTS] && !pcc->flows))
 		return ENOMEM;
 	pcc->num_workers = n;
 	for (uint32_t i = 0; i < n; i++) {
@@ -466,7 +431,7 @@ int pcc_engine_start(struct doca_pcc *pcc)
 	atomic_store(&pcc->ending, false);
 	memset((void *)pcc->ready, 0, sizeof(pcc->ready));
 	memset((void *)pcc->rings, 0, sizeof(pcc->rings));
-	ret = pcc->ops->load(pcc->port, &pcc->image, &state);
+	ret = pcc->ops->load(pcc->port, pcc->role->role, &pcc->image, &state);
 	if (ret)
 		goto err_reserve;
 	ret = start_service(pcc);

@@ -23,6 +23,11 @@ doca_error_t doca_devinfo_get_is_pcc_supported(const struct doca_devinfo *devinf
 	return is_port(devinfo) ? DOCA_SUCCESS : DOCA_ERROR_NOT_SUPPORTED;
 }
 
+doca_error_t doca_pcc_np_cap_is_supported(const struct doca_devinfo *devinfo)
+{
+	return doca_devinfo_get_is_pcc_supported(devinfo);
+}
+
 static void init_locks(struct doca_pcc *p)
 {
 	pthread_condattr_t attr;
@@ -35,7 +40,8 @@ static void init_locks(struct doca_pcc *p)
 	pthread_condattr_destroy(&attr);
 }
 
-doca_error_t doca_pcc_create(struct doca_dev *doca_dev, struct doca_pcc **pcc)
+static doca_error_t create(struct doca_dev *doca_dev, const struct pcc_role *role,
+			   struct doca_pcc **pcc)
 {
 	struct doca_pcc *p;
 	doca_error_t ret;
@@ -58,11 +64,26 @@ doca_error_t doca_pcc_create(struct doca_dev *doca_dev, struct doca_pcc **pcc)
 		dpa_obj_free(p);
 		return DOCA_ERROR_DRIVER;
 	}
+	p->role = role;
+	p->probes = (struct dpa_pcc_probes){.format = DPA_PCC_CCMAD,
+					    .gns = DPA_PCC_IFA2_GNS,
+					    .hops = DPA_PCC_IFA2_HOPS,
+					    .marker = DPA_PCC_IFA1_MARKER};
 	p->dev = doca_dev;
 	p->dpa->pcc = p;
 	init_locks(p);
 	*pcc = p;
 	return DOCA_SUCCESS;
+}
+
+doca_error_t doca_pcc_create(struct doca_dev *doca_dev, struct doca_pcc **pcc)
+{
+	return create(doca_dev, &pcc_rp, pcc);
+}
+
+doca_error_t doca_pcc_np_create(struct doca_dev *doca_dev, struct doca_pcc **pcc)
+{
+	return create(doca_dev, &pcc_np, pcc);
 }
 
 /* A new list of formats in place of the old one; NULL: none. */
@@ -239,14 +260,14 @@ static doca_error_t make_mailbox(struct doca_pcc *pcc)
 
 static bool find_entries(struct doca_pcc *pcc)
 {
-	const struct dpa_loaded *img = &pcc->dpa->img;
+	for (int i = 0; i < PCC_ENTRIES; i++) {
+		const char *name = pcc->role->entries[i];
 
-	pcc->init = dpa_image_entry(img, DPA_PCC_ENTRY_INIT);
-	pcc->bind = dpa_image_entry(img, DPA_PCC_ENTRY_BIND);
-	pcc->events = dpa_image_entry(img, DPA_PCC_ENTRY_EVENTS);
-	pcc->param = dpa_image_entry(img, DPA_PCC_ENTRY_PARAM);
-	pcc->mailbox = dpa_image_entry(img, DPA_PCC_ENTRY_MAILBOX);
-	return pcc->init && pcc->bind && pcc->events && pcc->param && pcc->mailbox;
+		pcc->entry[i] = name ? dpa_image_entry(&pcc->dpa->img, name) : NULL;
+		if (name && !pcc->entry[i])
+			return false;
+	}
+	return true;
 }
 
 static doca_error_t start_program(struct doca_pcc *pcc)
@@ -475,7 +496,7 @@ doca_error_t doca_pcc_mailbox_send(struct doca_pcc *pcc, uint32_t request_size,
 				     .response = pcc->response,
 				     .request_size = request_size,
 				     .max_response = pcc->max_response};
-	if (!pcc_call(pcc, pcc->mailbox, &mail) || !mail.handled)
+	if (!pcc_call(pcc, PCC_MAIL, &mail) || !mail.handled)
 		return DOCA_ERROR_DRIVER;
 	*response_size =
 		mail.response_size < pcc->max_response ? mail.response_size : pcc->max_response;

@@ -25,6 +25,21 @@
 #include <doca_pcc.h>
 #include "../dev/pcc/image.h"
 
+struct pcc_worker;
+struct doca_pcc;
+
+/* Entries of a program: RP; NP; both. */
+enum {
+	PCC_INIT,
+	PCC_BIND,
+	PCC_EVENTS,
+	PCC_PARAM,
+	PCC_NP_BEGIN,
+	PCC_NP_PACKET,
+	PCC_MAIL,
+	PCC_ENTRIES
+};
+
 enum pcc_stage { PCC_STANDBY, PCC_ACTIVE, PCC_DEACTIVATED, PCC_ERROR };
 
 /* A flow between events: an entry by the low bits of its QPN. */
@@ -35,16 +50,31 @@ struct pcc_flow {
 };
 #define PCC_FLOWS 65536u
 
+/* The differences between a reaction point and a notification point. */
+struct pcc_role {
+	enum dpa_pcc_role role;
+	const char *entries[PCC_ENTRIES]; /* that an app must have; NULL: none */
+	/* The service thread, when it has the port. False: the program has faulted. */
+	bool (*activate)(struct doca_pcc *pcc);
+	/* Serves a part of what waits in a ring; false: nothing, or the program has ended. */
+	bool (*serve)(struct pcc_worker *w, uint32_t ring);
+};
+extern const struct pcc_role pcc_rp, pcc_np;
+
 struct pcc_worker {
 	struct dpa_work work;
 	struct doca_pcc *pcc;
 	uint32_t rank;
 	bool active; /* dispatched, and not idle again; under the lock */
 	_Atomic uint64_t events, batches;
-	struct dpa_pcc_batch batch;
+	union {
+		struct dpa_pcc_batch batch; /* RP */
+		struct dpa_pcc_np_call np;  /* NP */
+	};
 };
 
 struct doca_pcc {
+	const struct pcc_role *role;
 	struct doca_dev *dev;
 	struct doca_dpa *dpa; /* the program's context */
 	/* settings */
@@ -52,6 +82,7 @@ struct doca_pcc {
 	char **formats;
 	uint32_t num_formats;
 	char *core_file;
+	struct dpa_pcc_probes probes;
 	uint32_t max_request, max_response;
 	bool has_mailbox;
 	void *request, *response; /* of the started mailbox */
@@ -61,7 +92,7 @@ struct doca_pcc {
 	void *port;
 	struct dpa_pcc_image *image; /* NULL: given up; changed under the lock */
 	struct dpa_pcc_words words;
-	const struct dpa_image_entry *init, *bind, *events, *param, *mailbox;
+	const struct dpa_image_entry *entry[PCC_ENTRIES];
 	pthread_t service;
 	pthread_mutex_t lock;
 	pthread_cond_t changed;
@@ -88,6 +119,12 @@ void pcc_engine_stop(struct doca_pcc *pcc);
  * Runs an entry of the program on an EU and waits for it. Host threads. False: it did not return,
  * or could not begin.
  */
-bool pcc_call(struct doca_pcc *pcc, const struct dpa_image_entry *entry, void *arg);
+bool pcc_call(struct doca_pcc *pcc, int entry, void *arg);
+/* The same on the worker's own EU. */
+bool pcc_run(struct pcc_worker *w, int entry, void *arg);
+/* A worker has done n things in one run. */
+void pcc_count(struct pcc_worker *w, uint32_t n);
+/* Of a stage that a role's activate() has come to: wakes those that wait for it. */
+void pcc_set_stage(struct doca_pcc *pcc, enum pcc_stage stage);
 
 #endif

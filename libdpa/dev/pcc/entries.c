@@ -28,8 +28,8 @@ static uint32_t be(uint32_t v)
 static void make_event(doca_pcc_dev_event_t *ev, const struct dpa_pcc_report *r)
 {
 	uint32_t *spec = (uint32_t *)&ev->ev_spec_attr;
-	uint32_t attr =
-		be((uint32_t)r->type | (uint32_t)r->subtype << 8 | (uint32_t)r->flags << 24);
+	uint32_t subtype = r->type == DPA_PCC_EV_RTT ? 0 : r->subtype;
+	uint32_t attr = be((uint32_t)r->type | subtype << 8 | (uint32_t)r->flags << 24);
 
 	__builtin_memset(ev->reserved_at_0, 0, sizeof(ev->reserved_at_0));
 	__builtin_memcpy(&ev->ev_attr, &attr, sizeof(attr));
@@ -37,6 +37,12 @@ static void make_event(doca_pcc_dev_event_t *ev, const struct dpa_pcc_report *r)
 	ev->sn = be(r->sn);
 	ev->timestamp = be(r->time);
 	/* tx counters: bytes / 32 are the low half of the word there, as bit fields lie */
+	if (r->type == DPA_PCC_EV_RTT && r->subtype == DPA_PCC_EV_RTT_DATA) {
+		/* as the other side's program wrote it */
+		__builtin_memcpy(spec, r->word, sizeof(r->word));
+		spec[3] = 0;
+		return;
+	}
 	spec[0] = be(r->word[0]);
 	spec[1] = be(r->type == DPA_PCC_EV_TX ? r->word[1] >> 16 | r->word[1] << 16 : r->word[1]);
 	spec[2] = be(r->word[2]);
@@ -74,17 +80,4 @@ __dpa_global__ void __dpa_pcc_param(uint64_t arg)
 	/* programs that only check the value, as the public one does, leave it to the library */
 	if (s->ok && params[s->id] == old)
 		params[s->id] = s->value;
-}
-
-__dpa_global__ void __dpa_pcc_mailbox(uint64_t arg)
-{
-	struct dpa_pcc_mail *m = (struct dpa_pcc_mail *)arg;
-
-	m->handled = doca_pcc_dev_user_mailbox_handle != 0;
-	m->response_size = 0;
-	m->result = DOCA_PCC_DEV_STATUS_FAIL;
-	if (m->handled)
-		m->result = doca_pcc_dev_user_mailbox_handle(m->request, m->request_size,
-							     m->max_response, m->response,
-							     &m->response_size);
 }

@@ -10,11 +10,14 @@
 #include <stdint.h>
 #include <dpa_hw_pcc.h>
 
-#define DPA_PCC_ENTRY_INIT    "__dpa_pcc_init"	  /* struct dpa_pcc_init */
-#define DPA_PCC_ENTRY_BIND    "__dpa_pcc_bind"	  /* struct dpa_pcc_words */
-#define DPA_PCC_ENTRY_EVENTS  "__dpa_pcc_events"  /* struct dpa_pcc_batch */
-#define DPA_PCC_ENTRY_PARAM   "__dpa_pcc_param"	  /* struct dpa_pcc_set */
-#define DPA_PCC_ENTRY_MAILBOX "__dpa_pcc_mailbox" /* struct dpa_pcc_mail */
+#define DPA_PCC_ENTRY_INIT	"__dpa_pcc_init"    /* struct dpa_pcc_init */
+#define DPA_PCC_ENTRY_BIND	"__dpa_pcc_bind"    /* struct dpa_pcc_words */
+#define DPA_PCC_ENTRY_EVENTS	"__dpa_pcc_events"  /* struct dpa_pcc_batch */
+#define DPA_PCC_ENTRY_PARAM	"__dpa_pcc_param"   /* struct dpa_pcc_set */
+#define DPA_PCC_ENTRY_MAILBOX	"__dpa_pcc_mailbox" /* struct dpa_pcc_mail */
+/* Of the notification point: */
+#define DPA_PCC_ENTRY_NP_BEGIN	"__dpa_pcc_np_begin"  /* 0 */
+#define DPA_PCC_ENTRY_NP_PACKET "__dpa_pcc_np_packet" /* struct dpa_pcc_np_call */
 
 /* The description that the program has given in doca_pcc_dev_user_init(), of port 0. */
 struct dpa_pcc_init {
@@ -38,6 +41,13 @@ struct dpa_pcc_batch {
 struct dpa_pcc_set {
 	uint32_t slot, id, value;
 	uint32_t ok;
+};
+
+/* A probe and the answer to it. */
+struct dpa_pcc_np_call {
+	struct dpa_pcc_probe probe;
+	uint8_t answer[DPA_PCC_ANSWER]; /* 0 at first */
+	uint32_t good;			/* there is an answer */
 };
 
 struct dpa_pcc_mail {

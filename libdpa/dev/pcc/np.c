@@ -1,64 +1,63 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* A probe as a program of the notification point reads it. */
+/* The entries of a program of the notification point (image.h), and a probe as it reads it. */
 #include <doca_compat.h>
 #include <doca_pcc_np_dev.h>
+#include "pcc_dev.h"
 
 struct doca_pcc_np_dev_request_packet {
-	uint8_t *packet, *l4, *payload;
-	uint32_t size;
+	struct dpa_pcc_np_call call;
 };
 
-#define NP_ANSWER 12u /* bytes */
-
-/* The entry: what libdpa is to call when it takes probes. arg: a struct np_call. */
-struct np_call {
-	struct doca_pcc_np_dev_request_packet in;
-	uint8_t answer[NP_ANSWER];
-	uint32_t size, good;
-};
+__dpa_global__ void __dpa_pcc_np_begin(uint64_t arg)
+{
+	(void)arg;
+	if (doca_pcc_dev_user_port_info_changed)
+		doca_pcc_dev_user_port_info_changed(0);
+}
 
 __dpa_global__ void __dpa_pcc_np_packet(uint64_t arg)
 {
-	struct np_call *c = (struct np_call *)arg;
-	struct doca_pcc_np_dev_response_packet out = {.size = NP_ANSWER, .data = c->answer};
+	struct dpa_pcc_np_call *c = (struct dpa_pcc_np_call *)arg;
+	struct doca_pcc_np_dev_request_packet *in = (struct doca_pcc_np_dev_request_packet *)c;
+	struct doca_pcc_np_dev_response_packet out = {.size = DPA_PCC_ANSWER, .data = c->answer};
 
-	c->good = doca_pcc_dev_np_user_packet_handler(&c->in, &out) == DOCA_PCC_DEV_STATUS_OK;
-	c->size = out.size < NP_ANSWER ? (uint32_t)out.size : NP_ANSWER;
+	c->good = doca_pcc_dev_np_user_packet_handler(in, &out) == DOCA_PCC_DEV_STATUS_OK;
 }
 
-static size_t from(const struct doca_pcc_np_dev_request_packet *p, const uint8_t *at)
+/* Programs may write to it: it is a copy of the probe. */
+static uint8_t *at(const struct doca_pcc_np_dev_request_packet *p, uint32_t offset)
 {
-	return p->size - (size_t)(at - p->packet);
+	return (uint8_t *)p->call.probe.packet + offset;
 }
 
 uint8_t *doca_pcc_np_dev_get_raw_packet(const struct doca_pcc_np_dev_request_packet *input)
 {
-	return input->packet;
+	return at(input, 0);
 }
 
 size_t doca_pcc_np_dev_get_raw_packet_size(const struct doca_pcc_np_dev_request_packet *input)
 {
-	return input->size;
+	return input->call.probe.size;
 }
 
 uint8_t *doca_pcc_np_dev_get_l4_header(const struct doca_pcc_np_dev_request_packet *input)
 {
-	return input->l4;
+	return at(input, input->call.probe.l4);
 }
 
 size_t doca_pcc_np_dev_get_l4_size(const struct doca_pcc_np_dev_request_packet *input)
 {
-	return from(input, input->l4);
+	return input->call.probe.size - input->call.probe.l4;
 }
 
 uint8_t *doca_pcc_np_dev_get_payload(const struct doca_pcc_np_dev_request_packet *input)
 {
-	return input->payload;
+	return at(input, input->call.probe.payload);
 }
 
 size_t doca_pcc_np_dev_get_payload_size(const struct doca_pcc_np_dev_request_packet *input)
 {
-	return from(input, input->payload);
+	return input->call.probe.size - input->call.probe.payload;
 }
 
 uint8_t doca_pcc_np_dev_get_port_num(const struct doca_pcc_np_dev_request_packet *input)
@@ -76,5 +75,5 @@ uint8_t doca_pcc_np_dev_get_plane_num(const struct doca_pcc_np_dev_request_packe
 size_t doca_pcc_np_dev_get_max_response_size(struct doca_pcc_np_dev_response_packet *out)
 {
 	(void)out;
-	return NP_ANSWER;
+	return DPA_PCC_ANSWER;
 }

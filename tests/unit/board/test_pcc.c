@@ -54,9 +54,10 @@ static struct dpa_pcc_image *load(void)
 	enum dpa_pcc_state state;
 
 	describe(s);
-	cr_assert_eq(ops->load(b, &img, &state), 0);
+	cr_assert_eq(ops->load(b, DPA_PCC_RP, &img, &state), 0);
 	cr_assert_eq(state, DPA_PCC_ACTIVE);
-	cr_assert_eq(ops->publish(img, s, 1 << 2, 1 << 2, 0, &words), 0);
+	cr_assert_eq(ops->publish(img, s, 1 << 2, 1 << 2, 0, &(struct dpa_pcc_probes){0}, &words),
+		     0);
 	return img;
 }
 
@@ -226,7 +227,7 @@ Test(board_pcc, a_process_has_one_image)
 	struct dpa_pcc_image *img = load(), *second;
 	enum dpa_pcc_state state;
 
-	cr_expect_eq(ops->load(b, &second, &state), EALREADY);
+	cr_expect_eq(ops->load(b, DPA_PCC_RP, &second, &state), EALREADY);
 	ops->unload(img);
 }
 
@@ -272,7 +273,7 @@ Test(board_pcc, a_second_process_stands_by_and_takes_over)
 	struct dpa_pcc_image *img;
 	enum dpa_pcc_state state;
 
-	cr_assert_eq(ops->load(b, &img, &state), 0);
+	cr_assert_eq(ops->load(b, DPA_PCC_RP, &img, &state), 0);
 	cr_expect_eq(state, DPA_PCC_STANDBY);
 	cr_expect_eq(ops->take_over(img), DPA_PCC_STANDBY);
 	cr_expect_eq(port().acting, 2);

@@ -7,6 +7,8 @@
 #include "link/inspect.h"
 #include "ctx/ops.h"
 #include "harness.h"
+#include "wire/opcode.h"
+#include "wire/probe.h"
 
 #define BYTES 1000u /* of a frame with all headers: 8 us at 1 Gbit/s */
 
@@ -220,4 +222,78 @@ Test(model, no_more_than_there_is_room_for)
 	dpa_model_done(&m, list);
 	cr_expect(take(0));
 	dpa_model_free(&m);
+}
+
+/* ------------------------------------------------------- data of the switch for probes */
+
+static struct dpa_roce_pkt last;
+static uint8_t last_bytes[512];
+static bool last_whole;
+
+static void emit_probe(void *arg, const struct dpa_frame *f)
+{
+	cr_assert_leq(f->n, sizeof(last_bytes));
+	memcpy(last_bytes, f->p, f->n);
+	cr_assert_eq(dpa_roce_decode(last_bytes, f->n, &last), DPA_ROCE_OK);
+	last_whole = dpa_icrc_ok(&f->net, f->p, f->n);
+	emitted++;
+}
+
+/* A probe of IFA2 off a UDP socket, which does not show its IPv4 identification. */
+static void show_probe(uint8_t hops, uint32_t damage)
+{
+	uint8_t room[DPA_FRAME_ROOM + 256], payload[DPA_IFA_HEAD];
+	struct dpa_frame f = {.net = {.src = {[10] = 0xff, [11] = 0xff, 192, 0, 2, 2},
+				      .dst = {[10] = 0xff, [11] = 0xff, 192, 0, 2, 1},
+				      .sport = 0xc000,
+				      .dport = DPA_ROCE_PORT,
+				      .hop = 63,
+				      .ip_id = 5},
+			      .p = room + DPA_FRAME_ROOM};
+	struct dpa_roce_pkt pkt = {.opcode = DPA_BTH_PROBE,
+				   .pkey = DPA_ROCE_PKEY,
+				   .dqpn = 9,
+				   .rkey = DPA_PCC_IFA2 | DPA_PROBE_PROGRAM,
+				   .payload = payload};
+
+	pkt.len = dpa_ifa2_begin(payload, hops);
+	f.n = dpa_roce_encode_all(&f.net, &pkt, room + DPA_FRAME_ROOM, 256);
+	room[DPA_FRAME_ROOM + 30] ^= (uint8_t)damage;
+	f.net.ip_id = 0;
+	dpa_inspect(&hw, DPA_AT_RX, &f, emit_probe, NULL);
+	th_now += 1000000000;
+	dpa_inspect_poll(&hw);
+}
+
+static uint32_t word_at(const uint8_t *p)
+{
+	return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
+}
+
+Test(model, a_probe_takes_the_data_of_its_queue_along)
+{
+	uint64_t came = th_now;
+	const uint8_t *md;
+
+	open_with("rate=1G,delay=50us");
+	for (uint8_t i = 0; i < 3; i++)
+		show(DPA_AT_RX, 0x64, i, 2, NULL);
+	show_probe(9, 0);
+	cr_assert_eq(emitted, 4u);
+	cr_expect(last_whole);
+	cr_assert_eq(last.len, DPA_IFA2_HEAD + DPA_IFA_HOP);
+	cr_expect_eq(last.payload[2], 8);
+	md = last.payload + DPA_IFA2_HEAD;
+	cr_expect_eq(word_at(md + 8) << 16 | (word_at(md + 20) & 0xffff), 3000u,
+		     "bytes in the queue");
+	cr_expect_gt(word_at(md + 28), 3000u, "and those that have left");
+	/* it left behind 3000 bytes, 8 ns each, and its own */
+	cr_expect_gt((word_at(md + 16) << 16 | word_at(md + 20) >> 16) - (uint32_t)came, 24000u);
+	cr_expect_lt((word_at(md + 16) << 16 | word_at(md + 20) >> 16) - (uint32_t)came, 26000u);
+	show_probe(0, 0);
+	cr_expect_eq(last.len, DPA_IFA2_HEAD, "no more hops");
+	show_probe(9, 1);
+	cr_expect_not(last_whole);
+	cr_expect_eq(last.len, DPA_IFA2_HEAD, "a damaged one stays damaged");
+	dpa_inspect_fini(&hw);
 }

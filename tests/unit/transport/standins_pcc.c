@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* The port's congestion control in plain memory: its word, what flows report, the answer. */
+#include <string.h>
 #include "standins_pcc.h"
 
 struct th_pcc th_pcc;
@@ -66,4 +67,47 @@ struct dpa_board_pcc_queue *dpa_board_pcc_queue_mine(struct dpa_board *b)
 
 void dpa_board_pcc_record_check(struct dpa_board *b, uint64_t now)
 {
+}
+
+bool dpa_board_pcc_probes(struct dpa_board *b, uint32_t number, struct dpa_pcc_probes *out)
+{
+	*out = th_pcc.probes;
+	return th_pcc.has_probes;
+}
+
+bool dpa_board_np_takes(struct dpa_board *b, const struct dpa_pcc_probes *probe)
+{
+	return th_pcc.has_np && probe->format == th_pcc.np_takes.format &&
+	       (probe->format != DPA_PCC_IFA1 || probe->marker == th_pcc.np_takes.marker) &&
+	       (probe->format != DPA_PCC_IFA2 || probe->gns == th_pcc.np_takes.gns);
+}
+
+bool dpa_board_np_post(struct dpa_board *b, struct dpa_pcc_probe *probe)
+{
+	if (th_pcc.np_full)
+		return false;
+	probe->ring = 3;
+	probe->serial = 4 * ++th_pcc.np_posts;
+	th_pcc.np_probe = *probe;
+	th_pcc.np_state = DPA_NP_WAITS;
+	return true;
+}
+
+enum dpa_np_state dpa_board_np_poll(struct dpa_board *b, uint32_t ring, uint64_t serial,
+				    uint8_t answer[DPA_PCC_ANSWER])
+{
+	if (ring != th_pcc.np_probe.ring || serial != th_pcc.np_probe.serial)
+		return DPA_NP_NONE;
+	memcpy(answer, th_pcc.np_answer, DPA_PCC_ANSWER);
+	return th_pcc.np_state;
+}
+
+void dpa_board_np_drop(struct dpa_board *b, uint32_t ring, uint64_t serial)
+{
+	th_pcc.np_drops++;
+}
+
+void dpa_board_np_check(struct dpa_board *b)
+{
+	th_pcc.np_checks++;
 }

@@ -16,6 +16,13 @@ extern struct th_pcc {
 	struct dpa_board_pcc_flow flow;
 	uint32_t nreports, disabled, checks;
 	bool no_memory;
+	/* of the flows' image, if there is one; of the port's program */
+	struct dpa_pcc_probes probes, np_takes;
+	bool has_probes, has_np, np_full;
+	struct dpa_pcc_probe np_probe; /* the last one that was given to it */
+	uint32_t np_posts, np_drops, np_checks;
+	enum dpa_np_state np_state;
+	uint8_t np_answer[DPA_PCC_ANSWER];
 } th_pcc;
 
 #endif

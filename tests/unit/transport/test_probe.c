@@ -3,6 +3,9 @@
 #include <criterion/criterion.h>
 #include "harness.h"
 #include "link/udp/wire.h"
+#include "standins_pcc.h"
+#include "transport/api.h"
+#include "wire/probe.h"
 
 static uint8_t wanted;
 static struct dpa_pcc_event got;
@@ -35,6 +38,7 @@ static struct th *open_pair(void)
 
 	wanted = 0;
 	num_got = 0;
+	memset(&th_pcc, 0, sizeof(th_pcc));
 	dpa_pcc_init(&th->a.qp->pcc, &algo, NULL, th_now);
 	return th;
 }
@@ -168,5 +172,158 @@ Test(transport_probe, has_no_place_among_psns)
 	cr_expect_eq(th_count(th, DPA_CNT_duplicate_request) +
 			     th_count(th, DPA_CNT_out_of_sequence),
 		     0u);
+	th_free(th);
+}
+
+/* --------------------------------------------- probes that a program of the other side answers */
+
+/* A's flow is an image's, with such probes. */
+static struct th *open_with(struct dpa_pcc_probes probes)
+{
+	struct th *th = open_pair();
+
+	th->a.qp->cc.slot = 0;
+	th_pcc.probes = probes;
+	th_pcc.has_probes = true;
+	return th;
+}
+
+static const struct dpa_pcc_probes ccmad = {.format = DPA_PCC_CCMAD, .program = true};
+
+static void np_takes(struct dpa_pcc_probes p)
+{
+	th_pcc.np_takes = p;
+	th_pcc.has_np = true;
+}
+
+/* The program has answered. */
+static void np_answers(enum dpa_np_state state)
+{
+	th_pcc.np_state = state;
+	memcpy(th_pcc.np_answer, "twelve bytes", DPA_PCC_ANSWER);
+}
+
+Test(transport_probe, a_program_answers)
+{
+	struct th *th = open_with(ccmad);
+	struct th_pkt *probe, answer;
+
+	np_takes(ccmad);
+	probe = ask(th);
+	cr_expect_eq(probe->s.len, 0u);
+	th_give(&th->b, probe);
+	cr_expect_eq(th_pcc.np_posts, 1u);
+	cr_expect_eq(th_pcc.np_probe.size, 14u + 20 + 8 + 20 + 24 + 64);
+	cr_expect_not(answer_of(th, &answer), "it has not answered yet");
+	th_now += 50000;
+	np_answers(DPA_NP_SENDS);
+	cr_assert(answer_of(th, &answer));
+	cr_expect_eq(answer.s.len, DPA_PCC_ANSWER);
+	th_give(&th->a, &answer);
+	cr_assert_eq(num_got, 1u);
+	cr_expect(got.program);
+	cr_expect_arr_eq(got.data, "twelve bytes", DPA_PCC_ANSWER);
+	cr_expect_eq(got.rtt_ns, 50000u);
+	cr_expect_not(answer_of(th, &answer), "once");
+	th_free(th);
+}
+
+Test(transport_probe, without_a_program_there_is_no_answer)
+{
+	struct th *th = open_with(ccmad);
+	struct th_pkt answer;
+
+	th_give(&th->b, ask(th));
+	cr_expect_not(answer_of(th, &answer));
+	cr_expect_eq(th_pcc.np_posts, 0u);
+	np_takes(ccmad);
+	th_pcc.np_full = true;
+	th_give(&th->b, ask(th));
+	cr_expect_not(answer_of(th, &answer), "too many wait");
+	cr_expect_not(th->b.qp->resp.np_due);
+	th_free(th);
+}
+
+Test(transport_probe, a_program_that_refuses_or_is_slow)
+{
+	struct th *th = open_with(ccmad);
+	struct th_pkt answer;
+
+	np_takes(ccmad);
+	th_give(&th->b, ask(th));
+	np_answers(DPA_NP_NONE);
+	cr_expect_not(answer_of(th, &answer));
+	cr_expect_not(th->b.qp->resp.np_due);
+	th_give(&th->b, ask(th));
+	th_now += 19000000;
+	cr_expect_not(answer_of(th, &answer));
+	cr_expect(th->b.qp->resp.np_due);
+	cr_expect_eq(th_pcc.np_checks, 0u);
+	th_now += 1000000;
+	cr_expect_not(answer_of(th, &answer));
+	cr_expect_not(th->b.qp->resp.np_due, "given up after 20 ms");
+	cr_expect_eq(th_pcc.np_drops, 1u);
+	cr_expect_eq(th_pcc.np_checks, 1u, "it may have died");
+	th_free(th);
+}
+
+/* A second probe takes the place of one that waits: the peer has given that up. */
+Test(transport_probe, the_last_one_waits)
+{
+	struct th *th = open_with(ccmad);
+	struct th_pkt answer;
+
+	np_takes(ccmad);
+	th_give(&th->b, ask(th));
+	th_give(&th->b, ask(th));
+	cr_expect_eq(th_pcc.np_posts, 2u);
+	cr_expect_eq(th_pcc.np_drops, 1u);
+	np_answers(DPA_NP_SENDS);
+	cr_assert(answer_of(th, &answer));
+	th_give(&th->a, &answer);
+	cr_expect_eq(num_got, 1u);
+	th_free(th);
+}
+
+Test(transport_probe, a_reset_leaves_none)
+{
+	struct th *th = open_with(ccmad);
+
+	np_takes(ccmad);
+	th_give(&th->b, ask(th));
+	dpa_transport_reset(th->b.qp);
+	cr_expect_eq(th_pcc.np_drops, 1u);
+	cr_expect_not(th->b.qp->resp.np_due);
+	dpa_transport_reset(th->b.qp);
+	cr_expect_eq(th_pcc.np_drops, 1u);
+	th_free(th);
+}
+
+Test(transport_probe, formats_and_what_a_program_takes)
+{
+	const struct dpa_pcc_probes ifa1 = {.format = DPA_PCC_IFA1, .program = true, .marker = 77};
+	const struct dpa_pcc_probes ifa2 = {
+		.format = DPA_PCC_IFA2, .program = true, .gns = 5, .hops = 9};
+	struct th *th = open_with(ifa1);
+	struct th_pkt *probe;
+
+	np_takes(ifa1);
+	probe = ask(th);
+	cr_expect_eq(probe->s.len, DPA_IFA1_HEAD);
+	cr_expect_eq(dpa_ifa1_marker(probe->data, probe->s.len), 77u);
+	th_give(&th->b, probe);
+	cr_expect_eq(th_pcc.np_posts, 1u);
+	th_pcc.probes = ifa2;
+	probe = ask(th);
+	cr_expect_eq(probe->s.len, DPA_IFA2_HEAD);
+	cr_expect_eq(probe->data[2], 9);
+	th_give(&th->b, probe);
+	cr_expect_eq(th_pcc.np_posts, 1u, "not its format");
+	np_takes(ifa2);
+	th_give(&th->b, ask(th));
+	cr_expect_eq(th_pcc.np_posts, 2u);
+	th_pcc.np_takes.gns = 6;
+	th_give(&th->b, ask(th));
+	cr_expect_eq(th_pcc.np_posts, 2u);
 	th_free(th);
 }

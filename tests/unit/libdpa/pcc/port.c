@@ -10,7 +10,7 @@
 #define ANSWERS 256
 
 struct dpa_pcc_image {
-	int dummy;
+	enum dpa_pcc_role role;
 };
 
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
@@ -25,6 +25,11 @@ static struct {
 	struct dpa_pcc_report events[RINGS][EVENTS];
 	uint32_t head[RINGS], tail[RINGS];
 	uint64_t pending;
+	struct dpa_pcc_probes probes;
+	struct dpa_pcc_probe probe[RINGS];
+	bool has_probe[RINGS];
+	enum { NO_ANSWER, REFUSED, ANSWERED } answered_probe[RINGS];
+	uint8_t np_answer[RINGS][DPA_PCC_ANSWER];
 	struct {
 		uint32_t flow, rate;
 		bool probe;
@@ -35,7 +40,8 @@ static struct {
 	int err;
 } p;
 
-static int load(void *port, struct dpa_pcc_image **image, enum dpa_pcc_state *state)
+static int load(void *port, enum dpa_pcc_role role, struct dpa_pcc_image **image,
+		enum dpa_pcc_state *state)
 {
 	int err = p.fail_load;
 
@@ -45,6 +51,7 @@ static int load(void *port, struct dpa_pcc_image **image, enum dpa_pcc_state *st
 	if (p.loaded)
 		return EALREADY;
 	p.loaded = true;
+	p.image.role = role;
 	*image = &p.image;
 	*state = p.occupied ? DPA_PCC_STANDBY : DPA_PCC_ACTIVE;
 	return 0;
@@ -70,9 +77,10 @@ static enum dpa_pcc_state take_over(struct dpa_pcc_image *image)
 
 static int publish(struct dpa_pcc_image *image, const struct dpa_pcc_slot *slots,
 		   uint32_t populated, uint32_t enabled, uint32_t disabled,
-		   struct dpa_pcc_words *words)
+		   const struct dpa_pcc_probes *probes, struct dpa_pcc_words *words)
 {
 	pthread_mutex_lock(&lock);
+	p.probes = *probes;
 	memcpy(p.slots, slots, sizeof(p.slots));
 	p.populated = populated;
 	p.enabled = enabled;
@@ -132,6 +140,43 @@ static void answer(struct dpa_pcc_image *image, uint32_t flow, uint32_t rate, bo
 	pthread_mutex_unlock(&lock);
 }
 
+static int publish_np(struct dpa_pcc_image *image, const struct dpa_pcc_probes *probes)
+{
+	pthread_mutex_lock(&lock);
+	cr_assert_eq(image->role, DPA_PCC_NP);
+	p.probes = *probes;
+	p.published = true;
+	pthread_cond_broadcast(&changed);
+	pthread_mutex_unlock(&lock);
+	return 0;
+}
+
+static bool take_probe(struct dpa_pcc_image *image, uint32_t ring, struct dpa_pcc_probe *out)
+{
+	bool any;
+
+	pthread_mutex_lock(&lock);
+	any = ring < RINGS && p.has_probe[ring];
+	if (any)
+		*out = p.probe[ring];
+	p.has_probe[ring % RINGS] = any ? false : p.has_probe[ring % RINGS];
+	pthread_mutex_unlock(&lock);
+	return any;
+}
+
+static void answer_probe(struct dpa_pcc_image *image, const struct dpa_pcc_probe *probe,
+			 const uint8_t a[DPA_PCC_ANSWER])
+{
+	pthread_mutex_lock(&lock);
+	cr_assert_lt(probe->ring, RINGS);
+	p.answered_probe[probe->ring] = a ? ANSWERED : REFUSED;
+	if (a)
+		memcpy(p.np_answer[probe->ring], a, DPA_PCC_ANSWER);
+	p.total++;
+	pthread_cond_broadcast(&changed);
+	pthread_mutex_unlock(&lock);
+}
+
 static void wait_for_news(struct dpa_pcc_image *image, uint32_t ms)
 {
 	struct timespec end;
@@ -183,13 +228,16 @@ static void port_bytes(void *port, uint64_t *tx, uint64_t *rx)
 
 static const struct dpa_pcc_ops ops = {.answer = answer,
 				       .answer_param = answer_param,
+				       .answer_probe = answer_probe,
 				       .load = load,
 				       .next_param = next_param,
 				       .pending = pending,
 				       .port_bytes = port_bytes,
 				       .publish = publish,
+				       .publish_np = publish_np,
 				       .take = take,
 				       .take_over = take_over,
+				       .take_probe = take_probe,
 				       .unload = unload,
 				       .wait = wait_for_news,
 				       .wake = wake};
@@ -286,4 +334,34 @@ int port_set_param(uint32_t slot, uint32_t id, uint32_t value)
 	err = p.err;
 	pthread_mutex_unlock(&lock);
 	return err;
+}
+
+void port_probe(uint32_t ring, const struct dpa_pcc_probe *probe)
+{
+	pthread_mutex_lock(&lock);
+	p.probe[ring] = *probe;
+	p.probe[ring].ring = ring;
+	p.has_probe[ring] = true;
+	p.answered_probe[ring] = NO_ANSWER;
+	p.pending |= UINT64_C(1) << ring;
+	pthread_cond_broadcast(&changed);
+	pthread_mutex_unlock(&lock);
+}
+
+bool port_np_answer(uint32_t ring, uint8_t answer[DPA_PCC_ANSWER])
+{
+	bool good;
+
+	pthread_mutex_lock(&lock);
+	cr_assert_neq(p.answered_probe[ring], NO_ANSWER);
+	good = p.answered_probe[ring] == ANSWERED;
+	memcpy(answer, p.np_answer[ring], DPA_PCC_ANSWER);
+	pthread_mutex_unlock(&lock);
+	return good;
+}
+
+bool port_probes(struct dpa_pcc_probes *probes)
+{
+	*probes = p.probes;
+	return p.published;
 }

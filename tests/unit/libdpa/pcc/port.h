@@ -29,4 +29,11 @@ uint32_t *port_params(uint32_t slot);
 /* As a tool does; the errno that the image answers with. */
 int port_set_param(uint32_t slot, uint32_t id, uint32_t value);
 
+/* A probe for the notification point, in a ring of 4; it counts for port_await() when it is answered. */
+void port_probe(uint32_t ring, const struct dpa_pcc_probe *probe);
+/* The answer to it, which is there; false: none was to be sent. */
+bool port_np_answer(uint32_t ring, uint8_t answer[DPA_PCC_ANSWER]);
+/* Those of the image; false: nothing is published. */
+bool port_probes(struct dpa_pcc_probes *probes);
+
 #endif

@@ -8,4 +8,9 @@
 #define PROGRAM_LOOP  0x100
 #define PROGRAM_COUNT 0xc0 /* the rate is the number of such events of the flow */
 
+/* First byte of a probe's payload, for the program of the notification point. */
+#define NP_PROGRAM_FAULT  0xde
+#define NP_PROGRAM_REFUSE 0xdf
+#define NP_PROGRAM_LOOP	  0xe0
+
 #endif
