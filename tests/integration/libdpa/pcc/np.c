@@ -10,6 +10,9 @@
 #define WORDS_OF_A_HOP 8
 
 static uint32_t count;
+#ifdef FAULT
+static volatile int *volatile nowhere = (volatile int *)8;
+#endif
 
 static uint32_t word(const uint8_t *p)
 {
@@ -27,7 +30,7 @@ doca_pcc_dev_np_user_packet_handler(struct doca_pcc_np_dev_request_packet *in,
 	a.count = __atomic_add_fetch(&count, 1, __ATOMIC_RELAXED);
 #ifdef FAULT
 	if (a.count == 10)
-		*(volatile int *)8 = 1;
+		*nowhere = 1;
 #endif
 	if (ip[9] == 253) { /* IFA 2.0, of IPv4 */
 		a.hops = l4[8 + 3] / WORDS_OF_A_HOP;
