@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* hop.c - see hop.h. A switch makes the ICRC anew: the probe is not what it was. */
+/* hop.c - see hop.h. A switch calculates the ICRC again, because the probe has changed. */
 #include <string.h>
 #include "inspect/hop.h"
 #include "wire/opcode.h"

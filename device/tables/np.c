@@ -245,7 +245,7 @@ bool dpa_pcc_np_take(struct dpa_pcc_image *img, uint32_t ring, struct dpa_pcc_pr
 }
 
 /*
- * Nobody else writes answers: the port has one owner. An answer to a probe that was given up while
+ * No other process writes answers: the port has one owner. An answer to a probe that was given up while
  * this copies is written over, or never read: its number is not that of the next one.
  */
 void dpa_pcc_np_answer(struct dpa_pcc_image *img, const struct dpa_pcc_probe *probe,
