@@ -36,8 +36,11 @@ static const char *expected(uint8_t opcode, char buf[8])
 		snprintf(buf, 8, "%s%s", e ? e : "", has_xrceth(low) ? "X" : "");
 		return e ? buf : NULL;
 	default:
-		/* the probe of the round trip and its answer are of the manufacturer's opcodes */
-		return opcode == 0x81 ? "C" : opcode == 0xd3 || opcode == 0xd4 ? "T" : NULL;
+		/*
+		 * The probe of the round trip and its answer are of the manufacturer's opcodes; of
+		 * programs they have a payload.
+		 */
+		return opcode == 0x81 ? "C" : opcode == 0xd3 || opcode == 0xd4 ? "Ts" : NULL;
 	}
 }
 
