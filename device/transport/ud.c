@@ -56,6 +56,7 @@ bool dpa_rate_allows(struct dpa_hw_qp *qp, uint32_t bytes)
 #define UD_PATIENCE_NS	100000000ull
 #define GSI_PATIENCE_NS 1000000000ull /* its sender repeats only after seconds */
 #define MEET_NS		3000000000ll
+#define PATH_WAIT_NS	500000u
 
 _Static_assert(DPA_MAX_FUNCTIONS < 15, "DPA_UD_LRH() has four bits for a LID; 15 is DPA_UD_GSI");
 
@@ -292,6 +293,25 @@ static int mcast_send(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_c
 	return 0;
 }
 
+/*
+ * True if a MAD waits for a path: all of them are in use for a moment, as while a fault holds frames.
+ * Each flow label of IPv6 takes one. Other datagrams are lost then.
+ */
+static bool waits_for_path(struct dpa_hw_qp *qp)
+{
+	uint64_t now = dpa_now_ns();
+
+	if (!qp->gsi || qp->leaving)
+		return false;
+	qp->held_by = NULL;
+	if (!qp->req.ud_since)
+		qp->req.ud_since = now;
+	if (now - qp->req.ud_since > GSI_PATIENCE_NS)
+		return false;
+	dpa_schedule(qp, now + PATH_WAIT_NS);
+	return true;
+}
+
 int dpa_ud_send(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_ctrl *c)
 {
 	struct dpa_req *r = &qp->req;
@@ -318,6 +338,8 @@ int dpa_ud_send(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_ctrl *c
 			syn = DPA_SYN_NO_FDS;
 			goto fail;
 		}
+		if (!p && errno == EBUSY && waits_for_path(qp))
+			return 1;
 	}
 	if (p && p->wire && c->length > 128u << dpa_port_gid_mtu(qp->ctx->port, av.sgid_index)) {
 		syn = DPA_SYN_MSG_TOO_LONG;

@@ -394,8 +394,10 @@ static void unlink_it(struct dpa_wire *w, struct dpa_remote *r)
 static struct dpa_remote *reuse_remote(struct dpa_hw *hw, struct dpa_wire *w,
 				       const struct dpa_roce_net *net, uint32_t scope, uint64_t key)
 {
-	if (atomic_load_explicit(&hw->inspect_held, memory_order_acquire))
+	if (atomic_load_explicit(&hw->inspect_held, memory_order_acquire)) {
+		errno = EBUSY;
 		return NULL;
+	}
 	for (uint32_t i = 0; i < 2 * DPA_WIRE_UD; i++) {
 		struct dpa_remote *r = w->ud[w->ud_at++ % DPA_WIRE_UD];
 		uint32_t none = 0;
