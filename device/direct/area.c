@@ -152,10 +152,13 @@ static int open_at_peer(const struct dpa_peer *p, int number)
 	if (!p->can_pull)
 		return -1;
 	snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)p->pid, number);
-	return open(path, O_RDWR | O_CLOEXEC);
+	return (int)syscall(SYS_openat, AT_FDCWD, path, O_RDWR | O_CLOEXEC);
 }
 
-/* The peer's memfd, to be closed; -1: the kernel does not let us. */
+/*
+ * The peer's memfd, to be closed; -1: the kernel does not let us. Under a QP's lock: none of these
+ * calls is a cancellation point.
+ */
 static int fetch_file(const struct dpa_peer *p)
 {
 	int number = __atomic_load_n(&p->export->share_fd, __ATOMIC_RELAXED), fd = -1;
@@ -167,7 +170,7 @@ static int fetch_file(const struct dpa_peer *p)
 		fd = open_at_peer(p, number);
 	if (fd < 0 || is_what_it_says(p->export, fd))
 		return fd;
-	close(fd);
+	dpa_sys_close(fd);
 	return -1;
 }
 
@@ -179,7 +182,7 @@ static void *map_file(const struct dpa_peer *p, const struct dpa_area *a)
 	if (fd < 0)
 		return NULL;
 	base = mmap(NULL, a->length, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)a->off);
-	close(fd);
+	dpa_sys_close(fd);
 	return base == MAP_FAILED ? NULL : base;
 }
 

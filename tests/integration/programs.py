@@ -57,7 +57,7 @@ def clients(runner, report, full, seed):
         if prog in ("vt_checks", "vt_ends", "vt_foreign", "vt_watch"):  # on every link alike
             manners += [{"DPA_SHM": "never"}, {"DPA_DIRECT": "never"}, {"DPA_SHARE_MR": "always"}]
         # never is the default
-        if prog in ("vt_revoke", "vt_same", "vt_killed", "vt_share", "vt_pages"):
+        if prog in ("vt_revoke", "vt_same", "vt_killed", "vt_share", "vt_pages", "vt_peer"):
             manners.append({"DPA_SHARE_MR": "auto"})
             if full or prog in ("vt_share", "vt_pages"):
                 manners.append({"DPA_SHARE_MR": "always"})
