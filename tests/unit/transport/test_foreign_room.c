@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * A QP whose memory takes copies more slowly than packets come (foreign/foreign.h): its window is full,
- * and it alone waits (transport/ask.c).
+ * and it alone waits (transport/ask.c). Copies are made by a thread of the device.
  */
 #include "foreign_two.h"
 #include "eu/drain.h"
