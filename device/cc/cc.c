@@ -65,7 +65,7 @@ static const void *read_params(struct dpa_hw_qp *qp, uint32_t slot)
 void dpa_cc_init(struct dpa_hw *hw)
 {
 	if (hw->cfg.congestion == DPA_CFG_CONGESTION_DCQCN)
-		hw->cc_word = dpa_board_pcc_word(hw->board);
+		hw->cc.word = dpa_board_pcc_word(hw->board);
 }
 
 void dpa_cc_fini(struct dpa_hw *hw)
@@ -91,10 +91,10 @@ _Static_assert(sizeof(struct image_flow) <= DPA_PCC_RATE_PRIV, "fits");
  */
 static void check_image(struct dpa_hw *hw, uint64_t now)
 {
-	uint64_t due = atomic_load_explicit(&hw->cc_check, memory_order_relaxed);
+	uint64_t due = atomic_load_explicit(&hw->cc.check, memory_order_relaxed);
 
 	if (now < due ||
-	    !atomic_compare_exchange_strong_explicit(&hw->cc_check, &due, now + CHECK_GAP,
+	    !atomic_compare_exchange_strong_explicit(&hw->cc.check, &due, now + CHECK_GAP,
 						     memory_order_relaxed, memory_order_relaxed))
 		return;
 	dpa_board_pcc_check(hw->board);
@@ -158,14 +158,14 @@ static bool open_ring(struct dpa_hw *hw)
 {
 	bool ok;
 
-	if (atomic_load_explicit(&hw->cc_ring, memory_order_acquire))
+	if (atomic_load_explicit(&hw->cc.ring, memory_order_acquire))
 		return true;
-	dpa_spin_lock(&hw->cc_lock);
-	ok = atomic_load_explicit(&hw->cc_ring, memory_order_relaxed) ||
+	dpa_spin_lock(&hw->cc.lock);
+	ok = atomic_load_explicit(&hw->cc.ring, memory_order_relaxed) ||
 	     !dpa_board_pcc_ring_open(hw->board);
 	if (ok)
-		atomic_store_explicit(&hw->cc_ring, true, memory_order_release);
-	dpa_spin_unlock(&hw->cc_lock);
+		atomic_store_explicit(&hw->cc.ring, true, memory_order_release);
+	dpa_spin_unlock(&hw->cc.lock);
 	return ok;
 }
 
@@ -250,8 +250,8 @@ void dpa_cc_switch(struct dpa_hw_qp *qp)
 
 void dpa_cc_begin(struct dpa_hw_qp *qp)
 {
-	if (qp->hw->cc_word) {
-		qp->cc.source = qp->hw->cc_word;
+	if (qp->hw->cc.word) {
+		qp->cc.source = qp->hw->cc.word;
 		follow_word(qp, true);
 		return;
 	}
@@ -313,8 +313,8 @@ static void record(struct dpa_hw_qp *qp, const struct dpa_pcc_event *ev)
 
 void dpa_cc_marked(struct dpa_hw_qp *qp)
 {
-	if (!qp->hw->cc_word ||
-	    !dpa_pcc_word_recorded(atomic_load_explicit(qp->hw->cc_word, memory_order_relaxed)))
+	if (!qp->hw->cc.word ||
+	    !dpa_pcc_word_recorded(atomic_load_explicit(qp->hw->cc.word, memory_order_relaxed)))
 		return;
 	if (!qp->cc.record)
 		qp->cc.record = dpa_board_pcc_flow_begin(qp->hw->board, qp->qpn);

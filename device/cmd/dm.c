@@ -22,7 +22,7 @@ static struct dpa_hw_dm **find_dm(struct dpa_hw *hw, uint32_t owner, uint32_t ha
 {
 	struct dpa_hw_dm **p;
 
-	for (p = &hw->dms; *p; p = &(*p)->next)
+	for (p = &hw->dm.all; *p; p = &(*p)->next)
 		if ((*p)->handle == handle && (*p)->owner == owner)
 			return p;
 	return NULL;
@@ -41,10 +41,10 @@ int dpa_hw_alloc_dm(struct dpa_hw_ctx *ctx, uint64_t length, uint32_t log_align,
 	if (!dm)
 		return ENOMEM;
 	pthread_mutex_lock(&hw->ctl);
-	if (length > DPA_MAX_DM - hw->dm_bytes) {
+	if (length > DPA_MAX_DM - hw->dm.bytes) {
 		dpa_log(hw, DPA_LOG_ERR,
 			"no %llu more: %llu of %d bytes of device memory are in use",
-			(unsigned long long)length, (unsigned long long)hw->dm_bytes, DPA_MAX_DM);
+			(unsigned long long)length, (unsigned long long)hw->dm.bytes, DPA_MAX_DM);
 		ret = ENOMEM;
 	} else {
 		ret = dpa_hw_alloc_queue(ctx, (size_t)length, &dm->mem);
@@ -52,10 +52,10 @@ int dpa_hw_alloc_dm(struct dpa_hw_ctx *ctx, uint64_t length, uint32_t log_align,
 	if (!ret) {
 		dm->length = length;
 		dm->owner = ctx->id;
-		dm->handle = ++hw->next_dm;
-		dm->next = hw->dms;
-		hw->dms = dm;
-		hw->dm_bytes += length;
+		dm->handle = ++hw->dm.next;
+		dm->next = hw->dm.all;
+		hw->dm.all = dm;
+		hw->dm.bytes += length;
 		*handle = dm->handle;
 		*mem = dm->mem;
 	}
@@ -70,7 +70,7 @@ static void drop_dm(struct dpa_hw_ctx *ctx, struct dpa_hw_dm **p)
 	struct dpa_hw_dm *dm = *p;
 
 	*p = dm->next;
-	ctx->hw->dm_bytes -= dm->length;
+	ctx->hw->dm.bytes -= dm->length;
 	dpa_hw_free_queue(ctx, dm->mem, (size_t)dm->length);
 	free(dm);
 }
@@ -130,7 +130,7 @@ void dpa_dm_forget(struct dpa_hw_ctx *ctx)
 	struct dpa_hw *hw = ctx->hw;
 
 	pthread_mutex_lock(&hw->ctl);
-	for (struct dpa_hw_dm **p = &hw->dms; *p;) {
+	for (struct dpa_hw_dm **p = &hw->dm.all; *p;) {
 		if ((*p)->owner == ctx->id)
 			drop_dm(ctx, p);
 		else

@@ -37,10 +37,10 @@ void dpa_hw_gsi_take_in(struct dpa_hw_gsi *g)
  */
 static bool any_unread(struct dpa_hw *hw)
 {
-	const uint32_t n = atomic_load_explicit(&hw->nslab, memory_order_acquire);
+	const uint32_t n = atomic_load_explicit(&hw->qps.nslab, memory_order_acquire);
 
 	for (uint32_t i = 0; i < n; i++) {
-		const struct dpa_hw_qp *qp = hw->slab[i];
+		const struct dpa_hw_qp *qp = hw->qps.slab[i];
 
 		if (qp->qpn && qp->type == DPA_QP_RC &&
 		    __atomic_load_n(&qp->state, __ATOMIC_RELAXED) == DPA_QPS_RTS &&
@@ -60,7 +60,7 @@ bool dpa_hw_gsi_unread(struct dpa_hw_gsi *g, uint32_t qpn)
 	if (!dpa_gsi_alive(g))
 		return false;
 	pthread_mutex_lock(&hw->ctl); /* keeps the QP and its CQs */
-	qp = atomic_load_explicit(&hw->qp_tab[qpn & DPA_QPN_INDEX], memory_order_acquire);
+	qp = atomic_load_explicit(&hw->qps.tab[qpn & DPA_QPN_INDEX], memory_order_acquire);
 	if (qp && qp->qpn == qpn && dpa_connected(qp))
 		has = (qp->send_cq && dpa_cq_has(qp->send_cq, qpn)) ||
 		      (qp->recv_cq && dpa_cq_has(qp->recv_cq, qpn));

@@ -114,13 +114,13 @@ static void after_fork_child(void)
 		dpa_board_abandon(hw->board);
 		dpa_port_abandon(&hw->port);
 		dpa_inspect_abandon(hw);
-		close(hw->export_fd);
-		close(hw->door_fd);
-		close(hw->wake_fd);
-		close(hw->wait_fd);
-		close(hw->listen_fd);
-		if (hw->spare_fd >= 0)
-			close(hw->spare_fd);
+		close(hw->fd.export);
+		close(hw->fd.door);
+		close(hw->fd.wake);
+		close(hw->fd.wait);
+		close(hw->fd.listen);
+		if (hw->fd.spare >= 0)
+			close(hw->fd.spare);
 		dpa_qmem_abandon(hw);
 		dpa_udp_abandon(hw->udp);
 		dpa_wire_abandon(hw);
@@ -128,7 +128,7 @@ static void after_fork_child(void)
 			close(hw->maps_fd);
 		if (hw->stage.base)
 			close(hw->stage.fd);
-		close(hw->epfd);
+		close(hw->fd.epoll);
 		for (struct dpa_peer *p = hw->all_peers; p; p = p->next) {
 			int *fds[] = {&p->pidfd,   &p->sock,	&p->sock2,
 				      &p->wake_fd, &p->wait_fd, &p->tx_fd};
@@ -165,7 +165,7 @@ void dpa_gsi_nudge(void)
 	pthread_mutex_lock(&open_lock);
 	hw = hw_of_us();
 	if (hw) {
-		atomic_store_explicit(&hw->gsi_look, 1, memory_order_release);
+		atomic_store_explicit(&hw->gsi.look, 1, memory_order_release);
 		dpa_wake_self(hw);
 	}
 	pthread_mutex_unlock(&open_lock);
@@ -245,19 +245,19 @@ static bool probe_self(pid_t pid)
 static int map_tables(struct dpa_hw *hw)
 {
 	hw->alive = map_zero(4096);
-	hw->pd_refs = map_zero(DPA_MAX_PD * sizeof(*hw->pd_refs));
-	hw->pd_owner = map_zero(DPA_MAX_PD * sizeof(*hw->pd_owner));
-	hw->qp_tab = map_zero(DPA_BOARD_QPNS * sizeof(*hw->qp_tab));
-	hw->xrc_srqs = map_zero(DPA_MAX_SRQ * sizeof(*hw->xrc_srqs));
-	hw->slab = map_zero(DPA_MAX_QP * sizeof(*hw->slab));
-	if (!hw->alive || !hw->pd_refs || !hw->pd_owner || !hw->xrc_srqs || !hw->qp_tab ||
-	    !hw->slab)
+	hw->pd.refs = map_zero(DPA_MAX_PD * sizeof(*hw->pd.refs));
+	hw->pd.owner = map_zero(DPA_MAX_PD * sizeof(*hw->pd.owner));
+	hw->qps.tab = map_zero(DPA_BOARD_QPNS * sizeof(*hw->qps.tab));
+	hw->xrc.srqs = map_zero(DPA_MAX_SRQ * sizeof(*hw->xrc.srqs));
+	hw->qps.slab = map_zero(DPA_MAX_QP * sizeof(*hw->qps.slab));
+	if (!hw->alive || !hw->pd.refs || !hw->pd.owner || !hw->xrc.srqs || !hw->qps.tab ||
+	    !hw->qps.slab)
 		return ENOMEM;
 	dpa_sys_madvise(hw->alive, 4096, MADV_WIPEONFORK);
 	*hw->alive = 1;
 	hw->export =
-		make_shared("dpa-export", sizeof(*hw->export), F_SEAL_FUTURE_WRITE, &hw->export_fd);
-	hw->door = make_shared("dpa-door", 4096, 0, &hw->door_fd);
+		make_shared("dpa-export", sizeof(*hw->export), F_SEAL_FUTURE_WRITE, &hw->fd.export);
+	hw->door = make_shared("dpa-door", 4096, 0, &hw->fd.door);
 	if (!hw->export || !hw->door)
 		return ENOMEM;
 	hw->export->slot = hw->board->slot;
@@ -267,27 +267,27 @@ static int map_tables(struct dpa_hw *hw)
 
 static void unmap_tables(struct dpa_hw *hw)
 {
-	unmap_zero(hw->pd_refs, DPA_MAX_PD * sizeof(*hw->pd_refs));
-	unmap_zero(hw->pd_owner, DPA_MAX_PD * sizeof(*hw->pd_owner));
-	if (hw->null_zeros)
-		munmap(hw->null_zeros, 2 * DPA_NULL_BYTES);
-	unmap_zero((void *)hw->xrc_srqs, DPA_MAX_SRQ * sizeof(*hw->xrc_srqs));
+	unmap_zero(hw->pd.refs, DPA_MAX_PD * sizeof(*hw->pd.refs));
+	unmap_zero(hw->pd.owner, DPA_MAX_PD * sizeof(*hw->pd.owner));
+	if (hw->mrs.zeros)
+		munmap(hw->mrs.zeros, 2 * DPA_NULL_BYTES);
+	unmap_zero((void *)hw->xrc.srqs, DPA_MAX_SRQ * sizeof(*hw->xrc.srqs));
 	dpa_xrcd_free_all(hw);
 	dpa_flows_fini(hw);
-	unmap_zero((void *)hw->qp_tab, DPA_BOARD_QPNS * sizeof(*hw->qp_tab));
-	if (hw->slab) {
+	unmap_zero((void *)hw->qps.tab, DPA_BOARD_QPNS * sizeof(*hw->qps.tab));
+	if (hw->qps.slab) {
 		dpa_kept_fini(hw);
 		dpa_hw_free_qps(hw);
-		unmap_zero(hw->slab, DPA_MAX_QP * sizeof(*hw->slab));
+		unmap_zero(hw->qps.slab, DPA_MAX_QP * sizeof(*hw->qps.slab));
 	}
 	if (hw->export)
 		munmap(hw->export, sizeof(*hw->export));
 	if (hw->door)
 		munmap(hw->door, 4096);
-	if (hw->export_fd >= 0)
-		close(hw->export_fd);
-	if (hw->door_fd >= 0)
-		close(hw->door_fd);
+	if (hw->fd.export >= 0)
+		close(hw->fd.export);
+	if (hw->fd.door >= 0)
+		close(hw->fd.door);
 	if (hw->maps_fd >= 0)
 		close(hw->maps_fd);
 	dpa_stage_close(&hw->stage);
@@ -306,8 +306,8 @@ static int hw_new(const struct dpa_hw_open_attr *attr, struct dpa_hw **out)
 	hw = map_zero(sizeof(*hw)); /* most of its peer table is never touched */
 	if (!hw)
 		return ENOMEM;
-	hw->export_fd = hw->door_fd = hw->wake_fd = hw->wait_fd = hw->listen_fd = hw->epfd =
-		hw->spare_fd = -1;
+	hw->fd.export = hw->fd.door = hw->fd.wake = hw->fd.wait = hw->fd.listen = hw->fd.epoll =
+		hw->fd.spare = -1;
 	hw->serial = ++opened;
 	hw->pid = getpid();
 	hw->log = attr->log;
@@ -347,7 +347,7 @@ static int hw_new(const struct dpa_hw_open_attr *attr, struct dpa_hw **out)
 	ret = dpa_share_init(hw);
 	if (ret)
 		goto err_tables;
-	hw->pd_refs[0] = 1; /* PD 0 is never used */
+	hw->pd.refs[0] = 1; /* PD 0 is never used */
 	ret = dpa_port_init(&hw->port, hw->cfg.gid_order);
 	if (ret)
 		goto err_tables;
@@ -451,7 +451,7 @@ static int open_ctx(uint32_t id, const struct dpa_hw_open_attr *attr, struct dpa
 		ctx->event = attr->event;
 		ctx->event_arg = attr->event_arg;
 		pthread_mutex_lock(&ctx->hw->ctl);
-		ctx->id = id ? id : ++ctx->hw->next_ctx_id;
+		ctx->id = id ? id : ++ctx->hw->next.ctx_id;
 		ctx->told_state = atomic_load_explicit(&ctx->port->state, memory_order_relaxed);
 		ctx->next = ctx->hw->ctxs;
 		ctx->hw->ctxs = ctx;
@@ -498,9 +498,9 @@ static void pd_forget(struct dpa_hw_ctx *ctx)
 	struct dpa_hw *hw = ctx->hw;
 
 	pthread_mutex_lock(&hw->ctl);
-	for (uint32_t i = 1; i < DPA_MAX_PD && i <= hw->pd_used_max; i++)
-		if (hw->pd_refs[i] == 1 && hw->pd_owner[i] == ctx->id) {
-			hw->pd_refs[i] = 0;
+	for (uint32_t i = 1; i < DPA_MAX_PD && i <= hw->pd.used_max; i++)
+		if (hw->pd.refs[i] == 1 && hw->pd.owner[i] == ctx->id) {
+			hw->pd.refs[i] = 0;
 			hw->board->self->npd--;
 		}
 	pthread_mutex_unlock(&hw->ctl);
@@ -512,9 +512,9 @@ static struct dpa_hw_qp *qp_left(struct dpa_hw_ctx *ctx, uint64_t *handle)
 	struct dpa_hw_qp *qp = NULL;
 
 	pthread_mutex_lock(&hw->ctl);
-	for (uint32_t i = 0; i < hw->nslab && !qp; i++)
-		if (hw->slab[i]->qpn && dpa_qp_opened_by(hw->slab[i], ctx, handle))
-			qp = hw->slab[i];
+	for (uint32_t i = 0; i < hw->qps.nslab && !qp; i++)
+		if (hw->qps.slab[i]->qpn && dpa_qp_opened_by(hw->qps.slab[i], ctx, handle))
+			qp = hw->qps.slab[i];
 	pthread_mutex_unlock(&hw->ctl);
 	return qp;
 }

@@ -46,7 +46,7 @@ static bool send_rest(struct dpa_hw_qp *qp)
  */
 static struct dpa_peer *held_by(const struct dpa_hw_qp *qp)
 {
-	struct dpa_peer *p = dpa_connected(qp) ? qp->peer : qp->held_by;
+	struct dpa_peer *p = dpa_connected(qp) ? qp->peer : qp->ud.held_by;
 
 	return p && !p->wire ? p : NULL;
 }
@@ -105,9 +105,9 @@ void dpa_qp_leave_out(struct dpa_hw_qp *qp)
 void dpa_qps_leave_out(struct dpa_hw_ctx *ctx)
 {
 	struct dpa_hw *hw = ctx->hw;
-	const uint32_t n = atomic_load_explicit(&hw->nslab, memory_order_acquire);
+	const uint32_t n = atomic_load_explicit(&hw->qps.nslab, memory_order_acquire);
 	uint64_t end = 0;
 
 	for (uint32_t i = 0; i < n; i++)
-		leave_until(hw, hw->slab[i], ctx, &end);
+		leave_until(hw, hw->qps.slab[i], ctx, &end);
 }

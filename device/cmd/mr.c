@@ -33,7 +33,7 @@ static int mr_validate(struct dpa_hw *hw, const struct dpa_mr_attr *a)
 		return EINVAL;
 	if (a->addr + a->length < a->addr || a->iova + a->length < a->iova)
 		return EINVAL;
-	if (a->pdn >= DPA_MAX_PD || !hw->pd_refs[a->pdn])
+	if (a->pdn >= DPA_MAX_PD || !hw->pd.refs[a->pdn])
 		return EINVAL;
 	if (a->access & DPA_ACCESS_ON_DEMAND)
 		return 0;
@@ -45,15 +45,15 @@ static int null_memory(struct dpa_hw *hw)
 {
 	void *p;
 
-	if (hw->null_zeros)
+	if (hw->mrs.zeros)
 		return 0;
 	p = mmap(NULL, 2 * DPA_NULL_BYTES, PROT_READ | PROT_WRITE,
 		 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (p == MAP_FAILED)
 		return ENOMEM;
 	mprotect(p, DPA_NULL_BYTES, PROT_READ);
-	hw->null_zeros = p;
-	hw->null_sink = (uint8_t *)p + DPA_NULL_BYTES;
+	hw->mrs.zeros = p;
+	hw->mrs.sink = (uint8_t *)p + DPA_NULL_BYTES;
 	return 0;
 }
 
@@ -145,8 +145,8 @@ int dpa_hw_reg_mr(struct dpa_hw_ctx *ctx, const struct dpa_mr_attr *want, uint32
 	*key = dpa_mr_new_key(mr, index);
 	dpa_share_show(hw, mr, *key);
 	atomic_store_explicit(&mr->key, *key, memory_order_release);
-	hw->pd_refs[attr->pdn]++;
-	hw->board->self->nmr = ++hw->nmr;
+	hw->pd.refs[attr->pdn]++;
+	hw->board->self->nmr = ++hw->mrs.n;
 out:
 	pthread_mutex_unlock(&hw->ctl);
 	dpa_share_end(&plan);
@@ -197,9 +197,9 @@ void dpa_mr_revoke(struct dpa_hw *hw, uint32_t index)
 	}
 	atomic_store_explicit(&hw->export->mr_area[index], 0, memory_order_relaxed);
 	mr->owner = 0;
-	hw->pd_refs[mr->pdn]--;
+	hw->pd.refs[mr->pdn]--;
 	dpa_mr_give(hw, index);
-	hw->board->self->nmr = --hw->nmr;
+	hw->board->self->nmr = --hw->mrs.n;
 }
 
 /*
@@ -280,7 +280,7 @@ void dpa_mr_forget(struct dpa_hw_ctx *ctx)
 	struct dpa_hw *hw = ctx->hw;
 
 	pthread_mutex_lock(&hw->ctl);
-	for (uint32_t i = 0; hw->nmr && i < hw->mr_used_max; i++) {
+	for (uint32_t i = 0; hw->mrs.n && i < hw->mrs.used_max; i++) {
 		struct dpa_mr *mr = &hw->export->mr[i];
 
 		if (mr->owner != ctx->id)
@@ -424,8 +424,8 @@ int dpa_hw_rereg_mr(struct dpa_hw_ctx *ctx, uint32_t *key, uint32_t flags,
 		ret = mr_suspend(hw, mr);
 	if (ret)
 		goto out;
-	hw->pd_refs[mr->pdn]--;
-	hw->pd_refs[a.pdn]++;
+	hw->pd.refs[mr->pdn]--;
+	hw->pd.refs[a.pdn]++;
 	mr->pdn = a.pdn;
 	set_access(mr, a.access);
 	mr->addr = a.addr;

@@ -15,14 +15,14 @@ int dpa_hw_alloc_mw(struct dpa_hw_ctx *ctx, uint32_t pdn, uint32_t type, uint32_
 	if (type != DPA_MW_TYPE_1 && type != DPA_MW_TYPE_2)
 		return EINVAL;
 	pthread_mutex_lock(&hw->ctl);
-	if (pdn >= DPA_MAX_PD || !hw->pd_refs[pdn])
+	if (pdn >= DPA_MAX_PD || !hw->pd.refs[pdn])
 		ret = EINVAL;
 	else
 		ret = dpa_mr_take(hw, &mw, &index);
 	if (!ret) {
 		*rkey = dpa_mw_begin(hw, mw, index, type, pdn, ctx->id);
-		hw->pd_refs[pdn]++;
-		hw->board->self->nmr = ++hw->nmr;
+		hw->pd.refs[pdn]++;
+		hw->board->self->nmr = ++hw->mrs.n;
 	}
 	pthread_mutex_unlock(&hw->ctl);
 	return ret;

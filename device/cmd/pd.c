@@ -10,16 +10,16 @@ int dpa_hw_alloc_pd(struct dpa_hw_ctx *ctx, uint32_t *pdn)
 
 	pthread_mutex_lock(&hw->ctl);
 	for (uint32_t i = 0; i < DPA_MAX_PD; i++) {
-		uint32_t n = (hw->npd + 1 + i) % DPA_MAX_PD;
+		uint32_t n = (hw->pd.n + 1 + i) % DPA_MAX_PD;
 
-		if (hw->pd_refs[n])
+		if (hw->pd.refs[n])
 			continue;
-		hw->pd_refs[n] = 1;
-		hw->pd_owner[n] = ctx->id;
-		hw->npd = *pdn = n;
+		hw->pd.refs[n] = 1;
+		hw->pd.owner[n] = ctx->id;
+		hw->pd.n = *pdn = n;
 		hw->board->self->npd++;
-		if (n > hw->pd_used_max)
-			hw->pd_used_max = n;
+		if (n > hw->pd.used_max)
+			hw->pd.used_max = n;
 		ret = 0;
 		break;
 	}
@@ -35,12 +35,12 @@ int dpa_hw_dealloc_pd(struct dpa_hw_ctx *ctx, uint32_t pdn)
 	int ret = 0;
 
 	pthread_mutex_lock(&hw->ctl);
-	if (!pdn || pdn >= DPA_MAX_PD || !hw->pd_refs[pdn])
+	if (!pdn || pdn >= DPA_MAX_PD || !hw->pd.refs[pdn])
 		ret = EINVAL;
-	else if (hw->pd_refs[pdn] > 1)
+	else if (hw->pd.refs[pdn] > 1)
 		ret = EBUSY;
 	else {
-		hw->pd_refs[pdn] = 0;
+		hw->pd.refs[pdn] = 0;
 		hw->board->self->npd--;
 	}
 	pthread_mutex_unlock(&hw->ctl);
@@ -53,7 +53,7 @@ int dpa_hw_find_pd(struct dpa_hw_ctx *ctx, uint32_t pdn)
 	bool found;
 
 	pthread_mutex_lock(&hw->ctl);
-	found = pdn && pdn < DPA_MAX_PD && hw->pd_refs[pdn] && hw->pd_owner[pdn] == ctx->id;
+	found = pdn && pdn < DPA_MAX_PD && hw->pd.refs[pdn] && hw->pd.owner[pdn] == ctx->id;
 	pthread_mutex_unlock(&hw->ctl);
 	return found ? 0 : ENOENT;
 }

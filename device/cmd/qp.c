@@ -64,7 +64,7 @@ static void add_refs(struct dpa_hw_qp *qp, int n)
 	}
 	if (qp->srq)
 		atomic_fetch_add_explicit(&qp->srq->refs, (uint32_t)n, memory_order_acq_rel);
-	qp->hw->pd_refs[qp->pdn] += (uint32_t)n;
+	qp->hw->pd.refs[qp->pdn] += (uint32_t)n;
 }
 
 static void show_qp(struct dpa_hw_qp *qp)
@@ -76,7 +76,7 @@ static void show_qp(struct dpa_hw_qp *qp)
 	qp->info->type = qp->transport != DPA_BTH_XRC ? (uint8_t)qp->type
 			 : qp->xrcd		      ? DPA_QP_XRC_RECV
 						      : DPA_QP_XRC_SEND;
-	qp->info->uar = qp->uar_page * DPA_UAR_SLOTS + qp->uar_slot;
+	qp->info->uar = qp->uar.page * DPA_UAR_SLOTS + qp->uar.slot;
 	qp->info->send_cqn = qp->send_cq ? qp->send_cq->cqn : 0;
 	qp->info->recv_cqn = qp->recv_cq ? qp->recv_cq->cqn : 0;
 	qp->info->placement = qp->placement;
@@ -114,11 +114,11 @@ int dpa_hw_create_qp(struct dpa_hw_ctx *ctx, const struct dpa_qp_attr_create *a,
 		goto err_uar;
 	}
 	pthread_mutex_lock(&hw->ctl);
-	if (!hw->pd_refs[a->pdn]) { /* the entry of a QP without PD is never 0 */
+	if (!hw->pd.refs[a->pdn]) { /* the entry of a QP without PD is never 0 */
 		ret = EINVAL;
 		goto err_take;
 	}
-	first = !hw->nqp;
+	first = !hw->num.qp;
 	qp = dpa_qp_take(hw);
 	if (!qp) {
 		ret = ENOMEM;
@@ -131,17 +131,17 @@ int dpa_hw_create_qp(struct dpa_hw_ctx *ctx, const struct dpa_qp_attr_create *a,
 	if (tag_sq)
 		dpa_tag_init(qp, tag_sq);
 	qp->qpn = qpn;
-	qp->uar_page = page;
-	qp->uar_slot = slot;
+	qp->uar.page = page;
+	qp->uar.slot = slot;
 	qp->slot = dpa_board_uar_addr(hw->board, page, slot);
 	memset(qp->slot, 0, sizeof(*qp->slot));
 	dpa_board_uar_page(hw->board, page)->slot_qpn[slot] = qpn;
 	add_refs(qp, 1);
-	hw->board->self->nqp = ++hw->nqp;
+	hw->board->self->nqp = ++hw->num.qp;
 	show_qp(qp);
 	if (rss) /* no failure left to report */
 		dpa_qp_set_state(qp, DPA_QPS_RTR);
-	atomic_store_explicit(&hw->qp_tab[qpn & DPA_QPN_INDEX], qp, memory_order_release);
+	atomic_store_explicit(&hw->qps.tab[qpn & DPA_QPN_INDEX], qp, memory_order_release);
 	dpa_qp_leave(qp);
 	pthread_mutex_unlock(&hw->ctl);
 	if (hw->cfg.placement.kind == DPA_CFG_PLACE_EU)
@@ -151,7 +151,7 @@ int dpa_hw_create_qp(struct dpa_hw_ctx *ctx, const struct dpa_qp_attr_create *a,
 	 * Without a QP the progress thread sleeps without limit: from now on it checks from time to
 	 * time.
 	 */
-	if (first && atomic_load_explicit(&hw->service_asleep, memory_order_relaxed))
+	if (first && atomic_load_explicit(&hw->sleep.service, memory_order_relaxed))
 		dpa_wake_self(hw);
 	*out = qp;
 	*info = (struct dpa_qp_info){.qpn = qpn,
@@ -198,7 +198,7 @@ int dpa_hw_destroy_qp(struct dpa_hw_qp *qp)
 	dpa_qp_acks_out(hw, peer);
 	pthread_mutex_lock(&hw->ctl);
 	dpa_qplock_lock(&qp->lock);
-	atomic_store_explicit(&hw->qp_tab[qpn & DPA_QPN_INDEX], NULL, memory_order_release);
+	atomic_store_explicit(&hw->qps.tab[qpn & DPA_QPN_INDEX], NULL, memory_order_release);
 	dpa_qp_set_state(qp, DPA_QPS_RESET);
 	dpa_transport_reset(qp); /* nothing is pending or kept: the structure serves another QP */
 	dpa_acks_forget(qp);
@@ -210,17 +210,18 @@ int dpa_hw_destroy_qp(struct dpa_hw_qp *qp)
 	qp->tag_sq = NULL;
 	if (qp->info)
 		__atomic_store_n(&qp->info->qpn, 0, __ATOMIC_RELEASE);
-	dpa_stat_add(&hw->gone_doorbells, __atomic_load_n(&qp->slot->doorbells, __ATOMIC_RELAXED));
-	dpa_stat_add(&hw->gone_blueflames,
+	dpa_stat_add(&hw->qps.gone_doorbells,
+		     __atomic_load_n(&qp->slot->doorbells, __ATOMIC_RELAXED));
+	dpa_stat_add(&hw->qps.gone_blueflames,
 		     __atomic_load_n(&qp->slot->blueflames, __ATOMIC_RELAXED));
 	qp->slot = NULL;
-	dpa_board_uar_free(hw->board, qp->uar_page, qp->uar_slot);
+	dpa_board_uar_free(hw->board, qp->uar.page, qp->uar.slot);
 	qp->dbrec = NULL;
 	dpa_watch_free(qp);
 	dpa_foreign_free(qp);
 	qp->sq = qp->rq = NULL;
 	dpa_qp_give(qp);
-	hw->board->self->nqp = --hw->nqp;
+	hw->board->self->nqp = --hw->num.qp;
 	dpa_qp_leave(qp);
 	pthread_mutex_unlock(&hw->ctl);
 	dpa_board_qpn_free(hw->board, qpn);

@@ -150,12 +150,12 @@ static void to_reset(struct dpa_hw_qp *qp)
 	qp->rq_ci = 0;
 	qp->dest_qpn = 0;
 	qp->peer = NULL;
-	qp->meets = NULL;
+	qp->meet.peer = NULL;
 	qp->tx = NULL;
 	dpa_qp_set_flags(qp, 0);
 	qp->direct = 0;
 	qp->comm_est = qp->last_wqe_raised = false;
-	__atomic_store_n(&qp->eu_seen, 0, __ATOMIC_RELAXED);
+	__atomic_store_n(&qp->poll.seen, 0, __ATOMIC_RELAXED);
 	if (qp->info) {
 		qp->info->link = 0;
 		dpa_board_set_psn(qp->info, 0);
@@ -191,7 +191,7 @@ static void meet_peer(struct dpa_hw_qp *qp)
 {
 	const struct dpa_peer *p = qp->peer;
 
-	qp->conn_known = qp->conn_maybe = 0;
+	qp->step.known = qp->step.maybe = 0;
 	if (dpa_connected(qp) && p && !p->wire &&
 	    atomic_load_explicit(&p->state, memory_order_acquire) == DPA_PEER_UP)
 		dpa_in_step(qp);
@@ -240,10 +240,10 @@ static void enter_state(struct dpa_hw_qp *qp, uint32_t state)
 		qp->probe.out = false;
 		dpa_qp_set_state(qp, state);
 		qp->direct = dpa_direct_able(qp);
-		qp->direct_rest = qp->direct_fails = qp->atomic_rest = 0;
-		qp->direct_until = 0;
-		qp->direct_off = 0;
-		qp->direct_begun = false;
+		qp->skip.messages = qp->skip.fails = qp->skip.atomics = 0;
+		qp->part.until = 0;
+		qp->part.off = 0;
+		qp->part.begun = false;
 		qp->near.rkey = 0;
 		if (old == DPA_QPS_RTR)
 			meet_peer(qp);
@@ -270,7 +270,7 @@ int dpa_hw_modify_qp(struct dpa_hw_qp *qp, const struct dpa_qp_attr *a, uint32_t
 	struct dpa_peer *peer;
 	int ret;
 
-	if (qp->branch) {
+	if (qp->xrc.branch) {
 		dpa_log(qp->hw, DPA_LOG_ERR,
 			"QP 0x%06x: only the process that created an XRC target can modify it",
 			qp->qpn);
@@ -334,7 +334,7 @@ int dpa_hw_query_qp(struct dpa_hw_qp *qp, struct dpa_qp_attr *a)
 		a->rq_psn = qp->resp.epsn;
 	if (qp->state >= DPA_QPS_RTS)
 		a->sq_psn = qp->req.send_psn;
-	if (qp->branch)
+	if (qp->xrc.branch)
 		dpa_branch_attr(qp, a);
 	dpa_qp_leave(qp);
 	return 0;

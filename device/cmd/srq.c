@@ -57,19 +57,19 @@ int dpa_hw_create_srq(struct dpa_hw_ctx *ctx, const struct dpa_srq_attr *attr,
 		}
 	}
 	pthread_mutex_lock(&hw->ctl);
-	if (hw->nsrq >= DPA_MAX_SRQ) {
+	if (hw->num.srq >= DPA_MAX_SRQ) {
 		pthread_mutex_unlock(&hw->ctl);
 		dpa_log(hw, DPA_LOG_ERR, "all %d SRQs of this process are in use", DPA_MAX_SRQ);
 		free(srq->tags);
 		free(srq);
 		return ENOMEM;
 	}
-	ret = !hw->pd_refs[attr->pdn] ? EINVAL : srq->xrcd ? xrc_init(hw, srq) : 0;
+	ret = !hw->pd.refs[attr->pdn] ? EINVAL : srq->xrcd ? xrc_init(hw, srq) : 0;
 	if (!ret) {
-		hw->board->self->nsrq = ++hw->nsrq;
-		hw->pd_refs[attr->pdn]++;
+		hw->board->self->nsrq = ++hw->num.srq;
+		hw->pd.refs[attr->pdn]++;
 		if (!srq->xrcd)
-			srq->srqn = ++hw->next_srqn;
+			srq->srqn = ++hw->next.srqn;
 		if (srq->tags)
 			atomic_fetch_add_explicit(&srq->cq->refs, 1, memory_order_acq_rel);
 	}
@@ -97,8 +97,8 @@ int dpa_hw_destroy_srq(struct dpa_hw_srq *srq)
 	pthread_mutex_lock(&hw->ctl);
 	if (srq->xrcd)
 		dpa_xrcd_use(hw, srq->xrcd, -1);
-	hw->board->self->nsrq = --hw->nsrq;
-	hw->pd_refs[srq->pdn]--;
+	hw->board->self->nsrq = --hw->num.srq;
+	hw->pd.refs[srq->pdn]--;
 	pthread_mutex_unlock(&hw->ctl);
 	free(srq->tags);
 	free(srq);

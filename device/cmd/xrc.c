@@ -10,7 +10,7 @@
 
 static struct dpa_hw_xrcd *find_named(struct dpa_hw *hw, const struct dpa_xrcd_attr *a)
 {
-	struct dpa_hw_xrcd *x = hw->xrcds;
+	struct dpa_hw_xrcd *x = hw->xrc.domains;
 
 	while (x && !(x->named && x->dev == a->dev && x->ino == a->ino))
 		x = x->next;
@@ -44,8 +44,8 @@ static int open_xrcd(struct dpa_hw *hw, const struct dpa_xrcd_attr *a, uint32_t 
 					  .named = a->named,
 					  .dev = a->dev,
 					  .ino = a->ino,
-					  .next = hw->xrcds};
-		hw->xrcds = x;
+					  .next = hw->xrc.domains};
+		hw->xrc.domains = x;
 	}
 	x->opens++;
 	*num = x->num;
@@ -94,8 +94,8 @@ static int find_target(struct dpa_hw_ctx *ctx, uint32_t xrcd, uint32_t qpn, stru
 	struct dpa_hw *hw = ctx->hw;
 	int ret;
 
-	*qp = atomic_load_explicit(&hw->qp_tab[qpn & DPA_QPN_INDEX], memory_order_acquire);
-	if (*qp && (*qp)->qpn == qpn && !(*qp)->branch)
+	*qp = atomic_load_explicit(&hw->qps.tab[qpn & DPA_QPN_INDEX], memory_order_acquire);
+	if (*qp && (*qp)->qpn == qpn && !(*qp)->xrc.branch)
 		return (*qp)->xrcd && (*qp)->xrcd == xrcd ? 0 : EINVAL;
 	ret = dpa_branch_get(ctx, xrcd, qpn, qp);
 	if (!ret)
@@ -118,13 +118,13 @@ int dpa_hw_open_qp(struct dpa_hw_ctx *ctx, uint32_t xrcd, uint32_t qpn, uint64_t
 	if (!ret) {
 		*o = (struct dpa_qp_opener){.ctx = ctx, .user_handle = user_handle};
 		dpa_qplock_lock(&qp->lock);
-		o->next = qp->openers;
-		qp->openers = o;
+		o->next = qp->xrc.openers;
+		qp->xrc.openers = o;
 		dpa_qp_leave(qp);
 		*out = qp;
 		*info = (struct dpa_qp_info){.qpn = qpn,
-					     .uar_page = qp->uar_page,
-					     .uar_slot = qp->uar_slot,
+					     .uar_page = qp->uar.page,
+					     .uar_slot = qp->uar.slot,
 					     .slot = qp->slot,
 					     .placement = (const uint32_t *)&qp->placement};
 	}
@@ -137,11 +137,11 @@ int dpa_hw_open_qp(struct dpa_hw_ctx *ctx, uint32_t xrcd, uint32_t qpn, uint64_t
 /* Removes an opener. If the creator leaves, the first opener takes its place. Context: hw->ctl. */
 static struct dpa_qp_opener *drop_opener(struct dpa_hw_qp *qp, uint64_t user_handle)
 {
-	struct dpa_qp_opener *o, **p = &qp->openers;
+	struct dpa_qp_opener *o, **p = &qp->xrc.openers;
 
 	dpa_qplock_lock(&qp->lock);
 	if (qp->user_handle == user_handle) {
-		o = qp->openers;
+		o = qp->xrc.openers;
 		qp->ctx = o->ctx;
 		qp->user_handle = o->user_handle;
 	} else {
@@ -161,12 +161,12 @@ int dpa_hw_close_qp(struct dpa_hw_qp *qp, uint64_t user_handle)
 	bool done;
 
 	pthread_mutex_lock(&hw->ctl);
-	done = qp->openers || qp->branch;
-	if (qp->branch && user_handle)
+	done = qp->xrc.openers || qp->xrc.branch;
+	if (qp->xrc.branch && user_handle)
 		dpa_xrcd_use(hw, qp->xrcd, -1);
-	if (qp->openers)
+	if (qp->xrc.openers)
 		free(drop_opener(qp, user_handle));
-	else if (qp->branch)
+	else if (qp->xrc.branch)
 		dpa_branch_free(qp);
 	pthread_mutex_unlock(&hw->ctl);
 	return done ? 0 : dpa_hw_destroy_qp(qp);

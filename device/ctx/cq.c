@@ -160,15 +160,15 @@ int dpa_hw_create_cq(struct dpa_hw_ctx *ctx, const struct dpa_cq_attr *attr, str
 	cq->comp = attr->comp;
 	cq->comp_arg = attr->comp_arg;
 	pthread_mutex_lock(&hw->ctl);
-	if (hw->ncq >= DPA_MAX_CQ) {
+	if (hw->num.cq >= DPA_MAX_CQ) {
 		pthread_mutex_unlock(&hw->ctl);
 		dpa_log(hw, DPA_LOG_ERR, "all %d CQs of this process are in use", DPA_MAX_CQ);
 		free(cq);
 		return ENOMEM;
 	}
-	hw->ncq++;
-	hw->board->self->ncq = hw->ncq;
-	cq->cqn = ++hw->next_cqn;
+	hw->num.cq++;
+	hw->board->self->ncq = hw->num.cq;
+	cq->cqn = ++hw->next.cqn;
 	cq->info = info_take(info);
 	if (cq->info)
 		*cq->info = (struct dpa_board_cqinfo){
@@ -233,8 +233,8 @@ int dpa_hw_destroy_cq(struct dpa_hw_cq *cq)
 		atomic_fetch_sub(&cq->tap->refs, 1);
 	dpa_moderation_forget(cq);
 	pthread_mutex_lock(&hw->ctl);
-	hw->ncq--;
-	hw->board->self->ncq = hw->ncq;
+	hw->num.cq--;
+	hw->board->self->ncq = hw->num.cq;
 	if (cq->info)
 		cq->info->cqn = 0;
 	pthread_mutex_unlock(&hw->ctl);

@@ -57,62 +57,89 @@ struct dpa_hw {
 	const struct dpa_hw_ops *ops;
 	_Atomic uint64_t *cnt; /* this process's counters */
 
-	/* Congestion control: cc/cc.c. The port's word; NULL: flows do not follow it. */
-	const _Atomic uint64_t *cc_word;
-	dpa_spin_t cc_lock;	   /* a leaf */
-	_Atomic uint64_t cc_check; /* ns: time of the next check that the image's process lives */
-	_Atomic bool cc_ring;	   /* this process's ring is usable */
+	/* Congestion control: cc/cc.c. */
+	struct {
+		const _Atomic uint64_t *word; /* the port's; NULL: flows do not follow it */
+		dpa_spin_t lock;	      /* a leaf */
+		_Atomic uint64_t check;	      /* ns: next check that the image's process lives */
+		_Atomic bool ring;	      /* this process's ring is usable */
+	} cc;
 
 	/* Control path: objects, under ctl. */
 	pthread_mutex_t ctl;
 	struct dpa_hw_ctx *ctxs;
-	_Atomic uint32_t kept_bytes; /* bytes of out-of-order packets of all QPs */
-	dpa_spin_t spare_lock;	     /* a leaf: free memory blocks for them (kept.c) */
-	struct dpa_kept *spare[DPA_KEPT_SIZES];
-	uint32_t spare_bytes;
-	uint32_t *pd_refs;  /* 0: free; else users + 1 */
-	uint32_t *pd_owner; /* id of the owning context */
-	uint32_t next_ctx_id;
-	uint32_t pd_used_max, npd, nqp, ncq, nsrq, nmr, next_cqn, next_srqn, next_lane;
-	struct dpa_hw_qp *free_qps;
-
-	struct dpa_hw_qp **slab; /* all QP structures ever allocated; grows under ctl */
-	/* next free one of a large page, slab_left are free; under ctl */
-	struct dpa_hw_qp *slab_next;
-	uint32_t slab_left;
-	_Atomic uint64_t gone_doorbells, gone_blueflames; /* sums over QPs that were destroyed */
-	_Atomic uint32_t nslab;
-	_Atomic(struct dpa_hw_qp *) *qp_tab; /* by index part of the QPN; entries are type-stable */
+	/* Free memory blocks for out-of-order packets: kept.c. */
+	struct {
+		_Atomic uint32_t bytes; /* of those packets, of all QPs */
+		dpa_spin_t lock;	/* a leaf */
+		struct dpa_kept *spare[DPA_KEPT_SIZES];
+		uint32_t spare_bytes;
+	} kept;
+	struct {
+		uint32_t *refs;	 /* 0: free; else users + 1 */
+		uint32_t *owner; /* id of the owning context */
+		uint32_t used_max, n;
+	} pd;
+	/* The next number of each kind. */
+	struct {
+		uint32_t ctx_id, cqn, srqn, lane, wqn;
+	} next;
+	/* Objects that exist. */
+	struct {
+		uint32_t qp, cq, srq, wq, ind;
+	} num;
+	struct {
+		struct dpa_hw_qp *free;
+		struct dpa_hw_qp **slab; /* all QP structures ever allocated; grows */
+		/* next free one of a large page, slab_left are free */
+		struct dpa_hw_qp *slab_next;
+		uint32_t slab_left;
+		/* sums over QPs that were destroyed */
+		_Atomic uint64_t gone_doorbells, gone_blueflames;
+		_Atomic uint32_t nslab;
+		/* by index part of the QPN; entries are type-stable */
+		_Atomic(struct dpa_hw_qp *) *tab;
+	} qps;
 
 	struct dpa_export *export;
-	int export_fd;
-	uint32_t mr_free_head, mr_free_tail;
-	_Atomic uint32_t mr_used_max; /* only grows, under ctl */
-	void *null_zeros, *null_sink; /* source of reads and target of writes of a null region */
-	uint32_t nwq, next_wqn, nind;
+	struct {
+		uint32_t n, free_head, free_tail;
+		_Atomic uint32_t used_max; /* only grows, under ctl */
+		void *zeros, *sink; /* source of reads and target of writes of a null region */
+	} mrs;
 	struct dpa_flows *flows; /* NULL: no raw QP yet */
-	struct dpa_hw_dm *dms;
-	uint64_t dm_bytes;
-	struct dpa_hw_xrcd *xrcds;
-	_Atomic(struct dpa_hw_srq *) *xrc_srqs; /* by the low bits of their number */
-	_Atomic uint32_t nbranch;		/* written under ctl */
+	struct {
+		struct dpa_hw_dm *all;
+		uint64_t bytes;
+		uint32_t next;
+	} dm;
 	/*
-	 * xrc_branch.c; QPNs, 0: none. wanted: a packet waits for a replica of that target; set by
-	 * the thread that drains the ring (a CAS from 0), cleared by the service thread (release).
-	 * refused: it cannot be created; written by the service thread, read by the draining thread
-	 * (relaxed): a hint.
+	 * XRC. wanted, refused: QPNs, 0: none (xrc_branch.c). wanted: a packet waits for a replica
+	 * of that target; set by the thread that drains the ring (a CAS from 0), cleared by the
+	 * service thread (release). refused: it cannot be created; written by the service thread,
+	 * read by the draining thread (relaxed): a hint.
 	 */
-	_Atomic uint32_t branch_wanted, branch_refused;
-	uint32_t next_dm;
-	dpa_spin_t mod_lock, mod_run; /* moderate.c */
-	struct dpa_hw_cq *mod_list;
-	_Atomic uint64_t mod_due; /* ns; 0: no event is held back */
-	dpa_spin_t mw_lock;	  /* binding and unbinding windows; a leaf */
-	/*
-	 * number of threads that wait until no operation uses windows that they unbound; under
-	 * mw_lock
-	 */
-	uint32_t mw_unbinding;
+	struct {
+		struct dpa_hw_xrcd *domains;
+		_Atomic(struct dpa_hw_srq *) *srqs; /* by the low bits of their number */
+		_Atomic uint32_t nbranch;	    /* written under ctl */
+		_Atomic uint32_t wanted, refused;
+	} xrc;
+	/* Events that are held back: moderate.c. */
+	struct {
+		dpa_spin_t lock, run;
+		struct dpa_hw_cq *list;
+		_Atomic uint64_t due; /* ns; 0: no event is held back */
+	} mod;
+	/* Binding and unbinding windows. */
+	struct {
+		dpa_spin_t lock; /* a leaf */
+		/*
+		 * number of threads that wait until no operation uses windows that they unbound;
+		 * under lock
+		 */
+		uint32_t unbinding;
+	} mw;
 	dpa_spin_t atomic_lock;	 /* serialises the atomics of this function */
 	struct dpa_share *share; /* NULL: registered memory is never shared */
 	/* while the process forks: no direct copies into this process */
@@ -129,20 +156,28 @@ struct dpa_hw {
 	dpa_spin_t peer_lock; /* table and states */
 	struct dpa_peer *all_peers;
 	struct dpa_door *door;
-	int door_fd, wake_fd, wait_fd,
-		listen_fd; /* wake_fd: of the progress thread; wait_fd: of a blocked application */
-	int spare_fd;	   /* closed briefly, to refuse a connection */
+	/*
+	 * Descriptors. wake: of the progress thread; wait: of a blocked application; spare: closed
+	 * briefly, to refuse a connection.
+	 */
+	struct {
+		int export, door, wake, wait, listen, spare, epoll;
+	} fd;
 
 	struct dpa_udp *udp; /* port 4791: link/udp/udp.h */
 
 	/* QPs whose ACK may wait until their EU is otherwise idle. */
-	dpa_spin_t ack_lock; /* a leaf */
-	struct dpa_hw_qp *ack_list;
-	_Atomic uint32_t acks_owed; /* the list is not empty */
+	struct {
+		dpa_spin_t lock;       /* a leaf */
+		_Atomic uint32_t owed; /* the list is not empty */
+		struct dpa_hw_qp *list;
+	} acks;
 	/* Rings of the wire with entries that wait to be sent together. */
-	dpa_spin_t cork_lock; /* taken inside of a ring's lock; a leaf */
-	struct dpa_tx *cork_list;
-	_Atomic uint32_t corks;		 /* the list is not empty */
+	struct {
+		dpa_spin_t lock;      /* taken inside of a ring's lock; a leaf */
+		_Atomic uint32_t any; /* the list is not empty */
+		struct dpa_tx *list;
+	} cork;
 	_Atomic(struct dpa_wire *) wire; /* the link to other hosts, NULL: not used yet */
 
 	/* progress */
@@ -155,18 +190,20 @@ struct dpa_hw {
 	_Atomic uint32_t inspect, inspect_held;
 	_Atomic uint64_t inspect_due;
 	struct dpa_inspect *insp;
-	dpa_spin_t hot_lock __attribute__((aligned(DPA_CACHE_LINE)));
-	dpa_spin_t pend_lock;
-	struct dpa_hw_qp *pend_head, *pend_tail;
-	_Atomic uint32_t npending;
-	_Atomic uint64_t next_timer; /* ns; earliest timer of the scheduled QPs; 0: check now */
 	/*
-	 * While no scheduled QP can continue, pollers still try each time, but a sleeper does not
-	 * before retry_at (ns), which backs off: a stopped peer that keeps a ring full costs no
-	 * core.
+	 * Scheduled QPs. While none of them can continue, pollers still try each time, but a sleeper
+	 * does not before retry_at (ns), which backs off: a stopped peer that keeps a ring full
+	 * costs no core.
 	 */
-	_Atomic uint64_t retry_at;
-	struct dpa_backoff retry;
+	struct {
+		dpa_spin_t lock;
+		_Atomic uint32_t n;
+		struct dpa_hw_qp *head, *tail;
+		_Atomic uint64_t next_timer; /* ns; their earliest timer; 0: check now */
+		_Atomic uint64_t retry_at;
+		struct dpa_backoff retry;
+	} pend __attribute__((aligned(DPA_CACHE_LINE)));
+	dpa_spin_t hot_lock;
 	/* set to dpa_here() by polling threads, cleared by the progress thread */
 	_Atomic uint32_t app_polled;
 	/*
@@ -178,41 +215,49 @@ struct dpa_hw {
 	uint32_t serial; /* number of this opening of the device, never 0 */
 
 	/* QP1: gsi/gsi.h */
-	dpa_spin_t gsi_lock; /* a leaf, except for `ready` */
-	struct dpa_hw_gsi *gsi;
-	_Atomic uint32_t gsi_qpn, gsi_look, gsi_orphans, gsi_died;
-	uint32_t gsi_seen;
+	struct {
+		dpa_spin_t lock; /* a leaf, except for `ready` */
+		struct dpa_hw_gsi *end;
+		_Atomic uint32_t qpn, look, orphans, died;
+		uint32_t seen;
+	} gsi;
 
 	/* The progress thread (service thread). */
 	pthread_t service;
 	bool service_up;
-	int epfd;
 	_Atomic uint32_t stop;
 	/*
 	 * Sleeping. door->sleep is 0, 1 (peers wake the progress thread) or 2 (they wake the
-	 * application thread in dpa_hw_wait_fd). It is always the function of these two, recomputed
-	 * under sleep_lock.
+	 * application thread in dpa_hw_wait_fd). It is always the function of `service` and
+	 * `waiter`, recomputed under lock.
 	 */
-	dpa_spin_t sleep_lock;
-	dpa_spin_t wait_role;			  /* one waiter at a time is woken by peers */
-	_Atomic uint32_t role_beside, role_asked; /* eu/wait.c */
-	_Atomic uint32_t service_asleep, waiter;
-	_Atomic uint32_t suspects;   /* peers whose liveness must be checked: 1 still, 2 newly */
-	struct dpa_backoff liveness; /* service thread: back-off of these checks, */
-	uint64_t liveness_at;	     /* and the time (ns) of the next one */
-	uint32_t looks;		     /* service thread: checks by service_assist() */
+	struct {
+		dpa_spin_t lock;
+		dpa_spin_t role; /* one waiter at a time is woken by peers */
+		_Atomic uint32_t role_beside, role_asked; /* eu/wait.c */
+		_Atomic uint32_t service, waiter;
+	} sleep;
+	/* Checks that peers live. */
+	struct {
+		_Atomic uint32_t suspects;  /* peers to be checked: 1 still, 2 newly */
+		struct dpa_backoff backoff; /* service thread: of these checks, */
+		uint64_t at;		    /* and the time (ns) of the next one */
+	} live;
+	uint32_t looks; /* service thread: checks by service_assist() */
 	/* no file descriptor to accept with: the listener is disabled */
 	bool listen_off;
 	uint64_t last_tick; /* service thread: see watchdog in service.c */
 	/*
-	 * Adaptive polling (eu/sched.c). ignore_polls: number of sleeps during which the
-	 * application's polling is ignored; written by the service thread, read by pollers
-	 * (relaxed). ignore and confirmed belong to the service thread: the back-off of that
-	 * number, and the checks since then that found the application polling.
+	 * Adaptive polling (eu/sched.c). ignored: number of sleeps during which the application's
+	 * polling is ignored; written by the service thread, read by pollers (relaxed). backoff and
+	 * confirmed belong to the service thread: the back-off of that number, and the checks since
+	 * then that found the application polling.
 	 */
-	_Atomic uint32_t ignore_polls;
-	struct dpa_backoff ignore;
-	uint32_t confirmed;
+	struct {
+		_Atomic uint32_t ignored;
+		struct dpa_backoff backoff;
+		uint32_t confirmed;
+	} polls;
 
 	struct dpa_eu *eus;
 	uint32_t neus;
@@ -227,6 +272,12 @@ struct dpa_hw {
 	_Atomic uint32_t peers_end;
 	_Atomic(struct dpa_peer *) peers[DPA_BOARD_PROCS];
 };
+_Static_assert(offsetof(struct dpa_hw, pend) / DPA_CACHE_LINE ==
+		       offsetof(struct dpa_hw, serial) / DPA_CACHE_LINE,
+	       "pollers and posters: one line");
+_Static_assert(offsetof(struct dpa_hw, acks) / DPA_CACHE_LINE ==
+		       offsetof(struct dpa_hw, wire) / DPA_CACHE_LINE,
+	       "what a poll looks at for the wire: one line");
 
 static inline uint32_t dpa_peers_end(struct dpa_hw *hw)
 {

@@ -3,8 +3,8 @@
  * moderate.c - CQ moderation: the event of an armed CQ waits for a number of entries, or for a time
  * after the first one.
  * `held` and the limits of a CQ are under its lock. The list of waiting CQs, and the time of the
- * first event, are under hw->mod_lock, which is taken inside of a CQ's lock. The thread that fires
- * due events holds hw->mod_run, so that it never holds a CQ that is destroyed.
+ * first event, are under hw->mod.lock, which is taken inside of a CQ's lock. The thread that fires
+ * due events holds hw->mod.run, so that it never holds a CQ that is destroyed.
  */
 #include <errno.h>
 #include "ctx/schedule.h"
@@ -13,30 +13,30 @@
 
 #define NEVER UINT64_MAX
 
-/* Context: hw->mod_lock. */
+/* Context: hw->mod.lock. */
 static void set_due(struct dpa_hw *hw)
 {
 	uint64_t due = NEVER;
 
-	for (struct dpa_hw_cq *c = hw->mod_list; c; c = c->mod_next)
+	for (struct dpa_hw_cq *c = hw->mod.list; c; c = c->mod_next)
 		due = c->mod_due < due ? c->mod_due : due;
 	/* 0 means never: the initial value of the word. */
-	atomic_store_explicit(&hw->mod_due, due == NEVER ? 0 : due, memory_order_release);
+	atomic_store_explicit(&hw->mod.due, due == NEVER ? 0 : due, memory_order_release);
 }
 
 static void unlist_cq(struct dpa_hw_cq *cq)
 {
 	struct dpa_hw *hw = cq->ctx->hw;
-	struct dpa_hw_cq **p = &hw->mod_list;
+	struct dpa_hw_cq **p = &hw->mod.list;
 
-	dpa_spin_lock(&hw->mod_lock);
+	dpa_spin_lock(&hw->mod.lock);
 	while (*p && *p != cq)
 		p = &(*p)->mod_next;
 	if (*p) {
 		*p = cq->mod_next;
 		set_due(hw);
 	}
-	dpa_spin_unlock(&hw->mod_lock);
+	dpa_spin_unlock(&hw->mod.lock);
 }
 
 static void list_cq(struct dpa_hw_cq *cq)
@@ -44,12 +44,12 @@ static void list_cq(struct dpa_hw_cq *cq)
 	struct dpa_hw *hw = cq->ctx->hw;
 
 	cq->mod_due = dpa_now_ns() + cq->mod_period * 1000ull;
-	dpa_spin_lock(&hw->mod_lock);
-	cq->mod_next = hw->mod_list;
-	hw->mod_list = cq;
+	dpa_spin_lock(&hw->mod.lock);
+	cq->mod_next = hw->mod.list;
+	hw->mod.list = cq;
 	set_due(hw);
-	dpa_spin_unlock(&hw->mod_lock);
-	if (atomic_load_explicit(&hw->service_asleep, memory_order_seq_cst))
+	dpa_spin_unlock(&hw->mod.lock);
+	if (atomic_load_explicit(&hw->sleep.service, memory_order_seq_cst))
 		dpa_wake_self(hw);
 }
 
@@ -69,9 +69,9 @@ bool dpa_cq_hold(struct dpa_hw_cq *cq)
 /* Removes the first CQ that is due from the list. */
 static struct dpa_hw_cq *pop_due_cq(struct dpa_hw *hw, uint64_t now)
 {
-	struct dpa_hw_cq **p = &hw->mod_list, *cq;
+	struct dpa_hw_cq **p = &hw->mod.list, *cq;
 
-	dpa_spin_lock(&hw->mod_lock);
+	dpa_spin_lock(&hw->mod.lock);
 	while (*p && (*p)->mod_due > now)
 		p = &(*p)->mod_next;
 	cq = *p;
@@ -79,7 +79,7 @@ static struct dpa_hw_cq *pop_due_cq(struct dpa_hw *hw, uint64_t now)
 		*p = cq->mod_next;
 		set_due(hw);
 	}
-	dpa_spin_unlock(&hw->mod_lock);
+	dpa_spin_unlock(&hw->mod.lock);
 	return cq;
 }
 
@@ -89,14 +89,14 @@ int dpa_moderation_run(struct dpa_hw *hw)
 	struct dpa_hw_cq *cq;
 	int n = 0;
 
-	if (now < atomic_load_explicit(&hw->mod_due, memory_order_acquire) ||
-	    !dpa_spin_try(&hw->mod_run))
+	if (now < atomic_load_explicit(&hw->mod.due, memory_order_acquire) ||
+	    !dpa_spin_try(&hw->mod.run))
 		return 0;
 	while ((cq = pop_due_cq(hw, now))) {
 		dpa_cq_fire_held(cq);
 		n++;
 	}
-	dpa_spin_unlock(&hw->mod_run);
+	dpa_spin_unlock(&hw->mod.run);
 	return n;
 }
 
@@ -104,9 +104,9 @@ void dpa_moderation_forget(struct dpa_hw_cq *cq)
 {
 	struct dpa_hw *hw = cq->ctx->hw;
 
-	dpa_spin_lock(&hw->mod_run);
+	dpa_spin_lock(&hw->mod.run);
 	unlist_cq(cq);
-	dpa_spin_unlock(&hw->mod_run);
+	dpa_spin_unlock(&hw->mod.run);
 }
 
 int dpa_hw_modify_cq(struct dpa_hw_cq *cq, uint16_t count, uint16_t period)

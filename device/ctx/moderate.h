@@ -14,7 +14,7 @@ int dpa_moderation_run(struct dpa_hw *hw);
 void dpa_moderation_forget(struct dpa_hw_cq *cq);
 static inline int dpa_moderation_due(struct dpa_hw *hw)
 {
-	if (dpa_likely(!atomic_load_explicit(&hw->mod_due, memory_order_relaxed)))
+	if (dpa_likely(!atomic_load_explicit(&hw->mod.due, memory_order_relaxed)))
 		return 0;
 	return dpa_moderation_run(hw);
 }

@@ -27,8 +27,8 @@ _Static_assert(1 << MR_INDEX_BITS == DPA_MAX_MR, "index bits");
 
 int dpa_mr_init(struct dpa_hw *hw)
 {
-	hw->mr_free_head = hw->mr_free_tail = MR_NONE;
-	hw->mr_used_max = 0;
+	hw->mrs.free_head = hw->mrs.free_tail = MR_NONE;
+	hw->mrs.used_max = 0;
 	return 0;
 }
 
@@ -53,33 +53,33 @@ uint32_t dpa_mr_new_key(struct dpa_mr *mr, uint32_t index)
 /* Unused entries first: a freed one is not reused until the table was used up once. */
 int dpa_mr_take(struct dpa_hw *hw, struct dpa_mr **mr, uint32_t *index)
 {
-	if (hw->mr_used_max < 4096 ||
-	    (hw->mr_free_head == MR_NONE && hw->mr_used_max < DPA_MAX_MR)) {
-		*index = hw->mr_used_max++;
+	if (hw->mrs.used_max < 4096 ||
+	    (hw->mrs.free_head == MR_NONE && hw->mrs.used_max < DPA_MAX_MR)) {
+		*index = hw->mrs.used_max++;
 		*mr = &hw->export->mr[*index];
 		return 0;
 	}
-	if (hw->mr_free_head == MR_NONE) {
+	if (hw->mrs.free_head == MR_NONE) {
 		dpa_log(hw, DPA_LOG_ERR,
 			"all %d memory regions and windows of this process are in use", DPA_MAX_MR);
 		return ENOMEM;
 	}
-	*index = hw->mr_free_head;
+	*index = hw->mrs.free_head;
 	*mr = &hw->export->mr[*index];
-	hw->mr_free_head = (*mr)->next_free;
-	if (hw->mr_free_head == MR_NONE)
-		hw->mr_free_tail = MR_NONE;
+	hw->mrs.free_head = (*mr)->next_free;
+	if (hw->mrs.free_head == MR_NONE)
+		hw->mrs.free_tail = MR_NONE;
 	return 0;
 }
 
 void dpa_mr_give(struct dpa_hw *hw, uint32_t index)
 {
 	hw->export->mr[index].next_free = MR_NONE;
-	if (hw->mr_free_tail == MR_NONE)
-		hw->mr_free_head = index;
+	if (hw->mrs.free_tail == MR_NONE)
+		hw->mrs.free_head = index;
 	else
-		hw->export->mr[hw->mr_free_tail].next_free = index;
-	hw->mr_free_tail = index;
+		hw->export->mr[hw->mrs.free_tail].next_free = index;
+	hw->mrs.free_tail = index;
 }
 
 struct dpa_mr *dpa_mr_of(struct dpa_hw *hw, uint32_t key)
@@ -129,8 +129,7 @@ uint32_t dpa_mr_check(struct dpa_hw *hw, uint32_t key, uint32_t pdn, uint64_t io
 			return DPA_SYN_BAD_LKEY;
 		if (mr->kind == DPA_KIND_FOREIGN)
 			return check_range(mr, iova, len, access, addr);
-		*addr = (uintptr_t)(access & DPA_ACCESS_LOCAL_WRITE ? hw->null_sink
-								    : hw->null_zeros);
+		*addr = (uintptr_t)(access & DPA_ACCESS_LOCAL_WRITE ? hw->mrs.sink : hw->mrs.zeros);
 		return access & ~mr->access ? DPA_SYN_LKEY_ACCESS : 0;
 	}
 	return check_range(mr, iova, len, access, addr);
@@ -172,10 +171,10 @@ uint32_t dpa_mr_check_key(struct dpa_hw_qp *qp, uint32_t key, uint32_t access)
 void dpa_quiesce(struct dpa_hw *hw)
 {
 	dpa_full_fence();
-	uint32_t nslab = atomic_load_explicit(&hw->nslab, memory_order_acquire);
+	uint32_t nslab = atomic_load_explicit(&hw->qps.nslab, memory_order_acquire);
 
 	for (uint32_t i = 0; i < nslab; i++) {
-		struct dpa_hw_qp *qp = hw->slab[i];
+		struct dpa_hw_qp *qp = hw->qps.slab[i];
 		if (atomic_load_explicit(&qp->lock.v, memory_order_acquire) == DPA_QPL_FREE)
 			continue;
 		/* Taking it once proves that the previous holder has released it. */

@@ -20,9 +20,9 @@ void dpa_qp_event(struct dpa_hw_qp *qp, uint32_t type)
 		dpa_run_flush(run);
 
 	/* a replica that no program opened has no handle */
-	if (qp->ctx->event && (!qp->branch || qp->user_handle))
+	if (qp->ctx->event && (!qp->xrc.branch || qp->user_handle))
 		qp->ctx->event(qp->ctx->event_arg, &ev);
-	if (dpa_unlikely(qp->openers))
+	if (dpa_unlikely(qp->xrc.openers))
 		dpa_qp_tell_openers(qp, type);
 }
 

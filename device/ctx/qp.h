@@ -294,20 +294,22 @@ struct dpa_hw_qp {
 	struct dpa_hw_cq *send_cq;
 	struct dpa_uar_slot *slot;
 	uint32_t sq_mask; /* blocks - 1 */
-	/* The QPs to which the same thread posted two and four posts later, in hw->slab: hints. */
+	/* The QPs to which the same thread posted two and four posts later, in hw->qps.slab: hints. */
 	_Atomic uint16_t second, fourth;
 	_Atomic uintptr_t home; /* the thread that posted last, if it polls, too: a hint */
 	uint64_t user_handle;
 	const void *poster; /* two cache lines of the driver that posting touches */
 	_Atomic uint32_t placement;
 	uint8_t direct; /* may use the direct path: direct/direct.h */
-	uint16_t index; /* its permanent place in hw->slab */
+	uint16_t index; /* its permanent place in hw->qps.slab */
 	/* Line 2: the requester. */
 	/* A WQE that came by BlueFlame, for the WQE at req.send_idx. */
 	const uint8_t *bf __attribute__((aligned(DPA_CACHE_LINE)));
-	uint8_t direct_fails;	      /* consecutive tries of the direct path that failed */
-	uint8_t atomic_rest;	      /* number of atomics that skip that path */
-	uint16_t direct_rest;	      /* number of messages that skip it */
+	/* The direct path: consecutive tries that failed; atomics and messages that skip it. */
+	struct {
+		uint8_t fails, atomics;
+		uint16_t messages;
+	} skip;
 	uint8_t retry_cnt, rnr_retry; /* the values of attr */
 	struct dpa_req req;
 	struct dpa_near near __attribute__((aligned(DPA_CACHE_LINE)));
@@ -322,7 +324,9 @@ struct dpa_hw_qp {
 	struct dpa_qp_attr attr;
 	struct dpa_hw_ctx *ctx;
 	const struct dpa_qp_ops *ops;
-	uint32_t uar_page, uar_slot;
+	struct {
+		uint32_t page, slot;
+	} uar;
 	struct dpa_board_qpinfo *info;
 	bool comm_est, last_wqe_raised;
 	/*
@@ -334,49 +338,66 @@ struct dpa_hw_qp {
 	_Atomic uint32_t in_window;
 	/* it is being destroyed and has had time to send; under its lock: leave.c */
 	bool leaving;
-	struct dpa_peer *held_by; /* UD, raw: the last peer that was not ready; NULL: none */
-	bool block_self;	  /* it does not receive its own multicast datagrams */
-	uint32_t nmcast;	  /* groups that it is attached to; under hw->ctl */
-	uint32_t nflows;	  /* flow rules that name it; under hw->ctl */
-	struct dpa_hw_rss *rss;	  /* for a raw QP without queues of its own; else NULL */
-	uint8_t *tag_sq;	  /* send queue of a QP whose SRQ matches tags; else NULL */
+	struct {
+		struct dpa_peer
+			*held_by; /* UD, raw: the last peer that was not ready; NULL: none */
+		bool block_self;  /* it does not receive its own multicast datagrams */
+	} ud;
+	uint32_t nmcast;	/* groups that it is attached to; under hw->ctl */
+	uint32_t nflows;	/* flow rules that name it; under hw->ctl */
+	struct dpa_hw_rss *rss; /* for a raw QP without queues of its own; else NULL */
+	uint8_t *tag_sq;	/* send queue of a QP whose SRQ matches tags; else NULL */
 	struct dpa_rate rate;
-	uint64_t rate_at;    /* ns: time until which sent bytes are charged */
-	bool direct_begun;   /* a part of the WQE was moved directly, but it goes by packet */
-	uint32_t direct_off; /* bytes of the WQE at req.send_idx that were moved directly */
+	uint64_t rate_at; /* ns: time until which sent bytes are charged */
+	/* The WQE at req.send_idx, if the direct path moved a part of it. */
+	struct {
+		bool begun;	/* the rest goes by packet */
+		uint32_t off;	/* bytes that were moved directly */
+		uint64_t until; /* ns: end of a wait for outstanding packets; 0: none */
+	} part;
 	/*
-	 * conn_known: the peer's connection with which this QP's PSNs are in step, as in qp_conn[]
-	 * without DPA_CONN_FRESH; 0: none. conn_maybe: a connection that becomes known if a packet
-	 * behind PSN conn_psn is acknowledged while it lasts.
+	 * known: the peer's connection with which this QP's PSNs are in step, as in qp_conn[]
+	 * without DPA_CONN_FRESH; 0: none. maybe: a connection that becomes known if a packet
+	 * behind PSN psn is acknowledged while it lasts.
 	 */
-	uint64_t conn_known, conn_maybe;
-	uint32_t conn_psn;
-	uint32_t no_fds_seen;	      /* no_fds of `meets` when this QP's attempt began */
-	const struct dpa_peer *meets; /* the peer that it is connecting to; NULL */
-	uint64_t direct_until;	      /* ns: end of a wait for outstanding packets; 0: none */
+	struct {
+		uint64_t known, maybe;
+		uint32_t psn;
+	} step;
+	struct {
+		const struct dpa_peer *peer; /* the peer that it is connecting to; NULL */
+		uint32_t no_fds_seen;	     /* its no_fds when this QP's attempt began */
+	} meet;
 	/* domain of an XRC target, which has no PD and no queues of its own; else 0 */
 	uint32_t xrcd;
-	struct dpa_qp_opener *openers; /* programs that opened an XRC target, besides its creator */
-	bool branch;		       /* replica of another process's target: xrc_branch.c */
-	bool gsi;		       /* the endpoint of QP1: gsi/gsi.h */
-	/*
-	 * Initiator: ownership epochs begun. Target: the current epoch. Replica: the values that it
-	 * last took over.
-	 */
-	uint32_t turn, conn, how;
+	struct {
+		struct dpa_qp_opener
+			*openers; /* programs that opened a target, besides its creator */
+		bool branch;	  /* replica of another process's target: xrc_branch.c */
+		/*
+		 * Initiator: ownership epochs begun. Target: the current epoch. Replica: the values
+		 * that it last took over.
+		 */
+		uint32_t turn, conn, how;
+	} xrc;
+	bool gsi;	     /* the endpoint of QP1: gsi/gsi.h */
 	uint32_t ask_serial; /* serial number of its last ASK, over all its uses: never 0 (ask.c) */
-	/* List of scheduled QPs, under hw->pend_lock. */
-	bool pending;
-	struct dpa_hw_qp *pend_next;
+	/* List of scheduled QPs, under hw->pend.lock. */
+	struct {
+		bool on;
+		struct dpa_hw_qp *next;
+	} pend;
 	/* not in a cache line that this EU writes, because posters read it each time */
 	struct dpa_eu *eu;
 	/* EU placement: the words that an EU reads repeatedly, in one cache line. */
-	struct dpa_hw_qp *eu_next __attribute__((aligned(32)));
-	const uint64_t *eu_word; /* doorbell word of the slot, or of `watch` */
-	uint64_t eu_seen;	 /* last doorbell word carried out */
+	struct {
+		struct dpa_hw_qp *next;
+		const uint64_t *word; /* doorbell word of the slot, or of `watch` */
+		uint64_t seen;	      /* last doorbell word carried out */
+		/* word is that of `watch`, which stays valid meanwhile: eu->lock */
+		bool watched;
+	} poll __attribute__((aligned(32)));
 	struct dpa_fqp *fq;	 /* with slow.foreign: foreign/foreign.h */
-	/* eu_word is that of `watch`, which stays valid meanwhile: eu->lock */
-	bool eu_watched;
 	struct dpa_watch *watch; /* NULL: the SQ is not watched: eu/watch.c */
 	struct dpa_hw_qp *free_next;
 	/* Links that lose packets. */
@@ -407,15 +428,23 @@ struct dpa_hw_qp {
 		uint32_t ring, num;
 		uint64_t serial, va, came, look; /* va: of the probe; ns */
 	} np_ask;
-	struct dpa_hw_qp *ack_next; /* has an ACK pending, under hw->ack_lock */
-	bool ack_listed;
-	struct dpa_kept *kept; /* out-of-order queue, sorted by PSN: kept.c */
-	uint32_t nkept;
+	/* It has an ACK pending: list under hw->acks.lock. */
+	struct {
+		struct dpa_hw_qp *next;
+		bool listed;
+	} late;
+	/* Out-of-order queue, sorted by PSN: kept.c. */
+	struct {
+		struct dpa_kept *list;
+		uint32_t n;
+	} ooo;
 	/* UDP port of the last packet that came in order, and the number of its packets */
-	uint16_t id_port;
-	uint8_t id_row; /* in a row with an IPv4 identification that counts from 0: frame.c */
-	/* UC: the last packet that was taken was not passed on by another process: frame.c */
-	bool straight;
+	/* The packets from the wire that came in order last. */
+	struct {
+		uint16_t port; /* their UDP port */
+		uint8_t row; /* how many in a row had an IPv4 identification that counts from 0: frame.c */
+		bool straight; /* UC: the last one came by no other process: frame.c */
+	} id;
 } __attribute__((aligned(2 * DPA_CACHE_LINE)));
 
 /* Sets the initial flags of its packets. Context: its lock. */

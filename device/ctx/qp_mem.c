@@ -27,7 +27,7 @@ static struct dpa_hw_qp *qp_alloc(struct dpa_hw *hw, uint32_t n)
 		memset(qp, 0, sizeof(*qp));
 		return qp;
 	}
-	if (!hw->slab_left) {
+	if (!hw->qps.slab_left) {
 		p = mmap(NULL, 2 * SLAB_BYTES, PROT_READ | PROT_WRITE,
 			 MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 		if (p == MAP_FAILED)
@@ -40,11 +40,11 @@ static struct dpa_hw_qp *qp_alloc(struct dpa_hw *hw, uint32_t n)
 			munmap(p + skip + SLAB_BYTES, SLAB_BYTES - skip);
 		p += skip;
 		madvise(p, SLAB_BYTES, MADV_HUGEPAGE);
-		hw->slab_next = (struct dpa_hw_qp *)p;
-		hw->slab_left = SLAB_BYTES / sizeof(*qp);
+		hw->qps.slab_next = (struct dpa_hw_qp *)p;
+		hw->qps.slab_left = SLAB_BYTES / sizeof(*qp);
 	}
-	hw->slab_left--;
-	return hw->slab_next++;
+	hw->qps.slab_left--;
+	return hw->qps.slab_next++;
 }
 
 /* Frees all of them. Nothing refers to a QP any more. */
@@ -52,20 +52,20 @@ void dpa_hw_free_qps(struct dpa_hw *hw)
 {
 	const uint32_t each = SLAB_BYTES / sizeof(struct dpa_hw_qp);
 
-	for (uint32_t i = 0; i < hw->nslab; i++)
+	for (uint32_t i = 0; i < hw->qps.nslab; i++)
 		if (i < SLAB_FIRST)
-			free(hw->slab[i]);
+			free(hw->qps.slab[i]);
 		else if ((i - SLAB_FIRST) % each == 0)
-			munmap(hw->slab[i], SLAB_BYTES);
+			munmap(hw->qps.slab[i], SLAB_BYTES);
 }
 
 struct dpa_hw_qp *dpa_qp_take(struct dpa_hw *hw)
 {
-	struct dpa_hw_qp *qp = hw->free_qps;
-	uint32_t n = atomic_load_explicit(&hw->nslab, memory_order_relaxed);
+	struct dpa_hw_qp *qp = hw->qps.free;
+	uint32_t n = atomic_load_explicit(&hw->qps.nslab, memory_order_relaxed);
 
 	if (qp) {
-		hw->free_qps = qp->free_next;
+		hw->qps.free = qp->free_next;
 		return qp;
 	}
 	if (n >= DPA_MAX_QP)
@@ -74,8 +74,8 @@ struct dpa_hw_qp *dpa_qp_take(struct dpa_hw *hw)
 	if (!qp)
 		return NULL;
 	qp->index = (uint16_t)n;
-	hw->slab[n] = qp;
-	atomic_store_explicit(&hw->nslab, n + 1, memory_order_release);
+	hw->qps.slab[n] = qp;
+	atomic_store_explicit(&hw->qps.nslab, n + 1, memory_order_release);
 	return qp;
 }
 
@@ -84,8 +84,8 @@ void dpa_qp_give(struct dpa_hw_qp *qp)
 	qp->qpn = 0;
 	qp->peer = NULL;
 	qp->tx = NULL;
-	qp->free_next = qp->hw->free_qps;
-	qp->hw->free_qps = qp;
+	qp->free_next = qp->hw->qps.free;
+	qp->hw->qps.free = qp;
 }
 
 static uint8_t transport_of(uint32_t type)
@@ -142,8 +142,8 @@ void dpa_qp_init(struct dpa_hw_qp *qp, struct dpa_hw_ctx *ctx, const struct dpa_
 	qp->user_index = a->user_index;
 	qp->user_handle = a->user_handle;
 	qp->poster = a->poster;
-	qp->block_self = a->block_self_mcast;
+	qp->ud.block_self = a->block_self_mcast;
 	qp->lane = qp->transport == DPA_BTH_XRC ? DPA_XRC_LANE
-						: (uint8_t)(ctx->hw->next_lane++ % DPA_LANES);
+						: (uint8_t)(ctx->hw->next.lane++ % DPA_LANES);
 	qp->ops->reset(qp);
 }

@@ -21,7 +21,7 @@
 
 struct dpa_hw_xrcd **dpa_xrcd_find(struct dpa_hw *hw, uint32_t num)
 {
-	struct dpa_hw_xrcd **p = &hw->xrcds;
+	struct dpa_hw_xrcd **p = &hw->xrc.domains;
 
 	while (*p && (*p)->num != num)
 		p = &(*p)->next;
@@ -32,8 +32,8 @@ void dpa_xrcd_free_all(struct dpa_hw *hw)
 {
 	struct dpa_hw_xrcd *x;
 
-	while ((x = hw->xrcds)) {
-		hw->xrcds = x->next;
+	while ((x = hw->xrc.domains)) {
+		hw->xrc.domains = x->next;
 		free(x);
 	}
 }
@@ -60,7 +60,7 @@ int dpa_xrc_srq_add(struct dpa_hw *hw, struct dpa_hw_srq *srq)
 		ret = dpa_limit(hw, ret, "all %d XRC SRQs of the adapter instance are in use",
 				DPA_MAX_SRQ);
 	else
-		atomic_store_explicit(&hw->xrc_srqs[srq->srqn & SRQ_INDEX], srq,
+		atomic_store_explicit(&hw->xrc.srqs[srq->srqn & SRQ_INDEX], srq,
 				      memory_order_release);
 	return ret;
 }
@@ -80,12 +80,12 @@ static void release_srq(struct dpa_hw_qp *qp, const struct dpa_hw_srq *srq)
 
 void dpa_xrc_srq_remove(struct dpa_hw *hw, struct dpa_hw_srq *srq)
 {
-	uint32_t n = atomic_load_explicit(&hw->nslab, memory_order_acquire);
+	uint32_t n = atomic_load_explicit(&hw->qps.nslab, memory_order_acquire);
 
-	atomic_store_explicit(&hw->xrc_srqs[srq->srqn & SRQ_INDEX], NULL, memory_order_seq_cst);
+	atomic_store_explicit(&hw->xrc.srqs[srq->srqn & SRQ_INDEX], NULL, memory_order_seq_cst);
 	dpa_full_fence();
 	for (uint32_t i = 0; i < n; i++)
-		release_srq(hw->slab[i], srq);
+		release_srq(hw->qps.slab[i], srq);
 	dpa_board_xrc_srq_remove(hw->board, srq->srqn);
 }
 
@@ -98,9 +98,9 @@ void dpa_xrc_srqs_forget(struct dpa_hw_ctx *ctx)
 	 * is released.
 	 */
 	pthread_mutex_lock(&hw->ctl);
-	for (uint32_t i = 0; hw->nsrq && i < DPA_MAX_SRQ; i++) {
+	for (uint32_t i = 0; hw->num.srq && i < DPA_MAX_SRQ; i++) {
 		struct dpa_hw_srq *srq =
-			atomic_load_explicit(&hw->xrc_srqs[i], memory_order_acquire);
+			atomic_load_explicit(&hw->xrc.srqs[i], memory_order_acquire);
 
 		if (srq && srq->ctx == ctx)
 			dpa_xrc_srq_remove(hw, srq);
@@ -124,7 +124,7 @@ static void log_foreign_srq(const struct dpa_hw_qp *qp, uint32_t srqn)
 bool dpa_xrc_bind(struct dpa_hw_qp *qp, uint32_t srqn)
 {
 	struct dpa_hw_srq *srq =
-		atomic_load_explicit(&qp->hw->xrc_srqs[srqn & SRQ_INDEX], memory_order_seq_cst);
+		atomic_load_explicit(&qp->hw->xrc.srqs[srqn & SRQ_INDEX], memory_order_seq_cst);
 
 	if (!srq || srq->srqn != srqn || srq->xrcd != qp->xrcd) {
 		log_foreign_srq(qp, srqn);
@@ -141,7 +141,7 @@ bool dpa_xrc_bind(struct dpa_hw_qp *qp, uint32_t srqn)
 bool dpa_qp_opened_by(const struct dpa_hw_qp *qp, const struct dpa_hw_ctx *ctx,
 		      uint64_t *user_handle)
 {
-	const struct dpa_qp_opener *o = qp->openers;
+	const struct dpa_qp_opener *o = qp->xrc.openers;
 
 	*user_handle = qp->user_handle;
 	if (qp->ctx == ctx)
@@ -156,7 +156,7 @@ bool dpa_qp_opened_by(const struct dpa_hw_qp *qp, const struct dpa_hw_ctx *ctx,
 /* Reports affiliated events of a shared QP to all that opened it. Context: the QP's lock. */
 void dpa_qp_tell_openers(struct dpa_hw_qp *qp, uint32_t type)
 {
-	for (struct dpa_qp_opener *o = qp->openers; o; o = o->next) {
+	for (struct dpa_qp_opener *o = qp->xrc.openers; o; o = o->next) {
 		struct dpa_event ev = {.type = type, .port = 1, .user_handle = o->user_handle};
 
 		if (o->ctx->event)
@@ -180,13 +180,13 @@ void dpa_xrc_tell(struct dpa_hw_qp *qp, bool connected)
 {
 	struct dpa_board_qpinfo *info = qp->info;
 
-	if (!info || !qp->xrcd || qp->branch)
+	if (!info || !qp->xrcd || qp->xrc.branch)
 		return;
 	__atomic_store_n(&info->xrcd, qp->xrcd, __ATOMIC_RELAXED);
 	__atomic_store_n(&info->how, how_of(&qp->attr), __ATOMIC_RELAXED);
 	if (!connected)
 		return;
-	qp->turn = 0;
+	qp->xrc.turn = 0;
 	__atomic_store_n(&info->conn, qp->pkt_flags ? 0 : (uint32_t)dpa_now_ns() | 1,
 			 __ATOMIC_RELEASE);
 }
@@ -194,7 +194,7 @@ void dpa_xrc_tell(struct dpa_hw_qp *qp, bool connected)
 /* Call before a published value of a connection changes. */
 void dpa_xrc_untell(struct dpa_hw_qp *qp)
 {
-	if (!qp->info || !qp->xrcd || qp->branch)
+	if (!qp->info || !qp->xrcd || qp->xrc.branch)
 		return;
 	__atomic_store_n(&qp->info->conn, 0, __ATOMIC_RELAXED);
 	dpa_release_fence();

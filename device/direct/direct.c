@@ -89,7 +89,7 @@ void dpa_conn_used(struct dpa_hw_qp *qp)
 {
 	_Atomic uint64_t *at = &qp->hw->export->qp_conn[qp->qpn & DPA_QPN_INDEX];
 
-	if (!qp->branch) /* the word belongs to a QP of this process */
+	if (!qp->xrc.branch) /* the word belongs to a QP of this process */
 		atomic_store_explicit(
 			at, atomic_load_explicit(at, memory_order_relaxed) & ~DPA_CONN_FRESH,
 			memory_order_seq_cst);
@@ -105,7 +105,7 @@ void dpa_grant(struct dpa_hw_qp *qp)
 
 	qp->slow.inspected = atomic_load_explicit(&qp->hw->inspect, memory_order_relaxed) != 0;
 
-	if (dpa_likely(was == now) || qp->branch)
+	if (dpa_likely(was == now) || qp->xrc.branch)
 		return;
 	atomic_store_explicit(at, now, memory_order_seq_cst);
 	if (was)
@@ -114,10 +114,10 @@ void dpa_grant(struct dpa_hw_qp *qp)
 
 void dpa_grant_all(struct dpa_hw *hw)
 {
-	uint32_t n = atomic_load_explicit(&hw->nslab, memory_order_acquire);
+	uint32_t n = atomic_load_explicit(&hw->qps.nslab, memory_order_acquire);
 
 	for (uint32_t i = 0; i < n; i++) {
-		struct dpa_hw_qp *qp = hw->slab[i];
+		struct dpa_hw_qp *qp = hw->qps.slab[i];
 
 		dpa_qplock_lock(&qp->lock);
 		if (qp->qpn)
@@ -400,16 +400,16 @@ bool dpa_in_step(struct dpa_hw_qp *qp)
 
 	if (qp->type != DPA_QP_RC)
 		return true; /* a UC message begins at any PSN */
-	if (dpa_likely(conn && is == qp->conn_known))
+	if (dpa_likely(conn && is == qp->step.known))
 		return true;
 	if (!conn || dpa_is_outstanding(r))
 		return false;
 	if ((conn & DPA_CONN_FRESH && ((conn ^ r->una_psn) & DPA_PSN_MASK) == 0) ||
-	    (!(conn & DPA_CONN_FRESH) && is == qp->conn_maybe && r->una_psn != qp->conn_psn)) {
-		qp->conn_known = is;
+	    (!(conn & DPA_CONN_FRESH) && is == qp->step.maybe && r->una_psn != qp->step.psn)) {
+		qp->step.known = is;
 		return true;
 	}
-	qp->conn_maybe = is;
-	qp->conn_psn = r->una_psn;
+	qp->step.maybe = is;
+	qp->step.psn = r->una_psn;
 	return false;
 }

@@ -27,8 +27,8 @@ static bool is_ready(const struct dpa_hw_qp *qp)
 {
 	const struct dpa_req *r = &qp->req;
 
-	return dpa_likely(qp->near.rkey) && qp->direct && !qp->slow.word && !qp->direct_off &&
-	       !qp->direct_rest && dpa_link_is_plain(qp) && qp->near.peer_gen == qp->peer->gen &&
+	return dpa_likely(qp->near.rkey) && qp->direct && !qp->slow.word && !qp->part.off &&
+	       !qp->skip.messages && dpa_link_is_plain(qp) && qp->near.peer_gen == qp->peer->gen &&
 	       !dpa_is_outstanding(r) && (qp->type == DPA_QP_RC || dpa_lane_is_empty(qp->tx));
 }
 
@@ -123,8 +123,8 @@ static bool near_one(struct dpa_hw_qp *qp, struct batch *b)
 	}
 	b->ops++;
 	b->bytes += len;
-	qp->direct_fails = 0;
-	qp->direct_until = 0;
+	qp->skip.fails = 0;
+	qp->part.until = 0;
 	report = dpa_wqe_reports(qp, c);
 	if (report)
 		dpa_wqe_cqe(qp, c, write ? DPA_OP_RDMA_WRITE : DPA_OP_RDMA_READ, len, DPA_CQE_OK, 0,

@@ -53,7 +53,7 @@ static bool is_region(const struct dpa_mr *mr)
 /* True if another region, which may be in use, overlaps the range. */
 static bool is_used(const struct dpa_hw *hw, const struct dpa_mr *but, uint64_t start, uint64_t n)
 {
-	for (uint32_t i = 0; i < hw->mr_used_max; i++) {
+	for (uint32_t i = 0; i < hw->mrs.used_max; i++) {
 		const struct dpa_mr *mr = &hw->export->mr[i];
 
 		if (mr != but && is_region(mr) &&

@@ -54,7 +54,7 @@ static void end_areas(struct dpa_hw *hw, uint64_t addr, uint64_t length, enum dp
 {
 	struct dpa_share *s = hw->share;
 
-	for (uint32_t i = 0; i < hw->mr_used_max; i++) {
+	for (uint32_t i = 0; i < hw->mrs.used_max; i++) {
 		_Atomic uint32_t *area = &hw->export->mr_area[i];
 		uint32_t at = atomic_load_explicit(area, memory_order_relaxed);
 		struct dpa_mr *mr = &hw->export->mr[i];
@@ -65,7 +65,7 @@ static void end_areas(struct dpa_hw *hw, uint64_t addr, uint64_t length, enum dp
 		mr->why = DPA_SHARE_FORKED;
 		dpa_share_show(hw, mr, atomic_load_explicit(&mr->key, memory_order_relaxed));
 	}
-	for (uint32_t i = 0; i < hw->mr_used_max; i++)
+	for (uint32_t i = 0; i < hw->mrs.used_max; i++)
 		atomic_fetch_add_explicit(&hw->export->mr_gen[i], 1, memory_order_seq_cst);
 	for (uint32_t i = 0; i < s->used; i++)
 		if (is_in(&s->own[i], addr, length))
@@ -99,7 +99,7 @@ static void revoke_areas(struct dpa_hw *hw, uint64_t addr, uint64_t length)
 							     0, memory_order_seq_cst,
 							     memory_order_relaxed))
 			continue;
-		for (uint32_t r = 0; r < hw->mr_used_max; r++) {
+		for (uint32_t r = 0; r < hw->mrs.used_max; r++) {
 			uint32_t at = i + 1;
 
 			if (atomic_compare_exchange_strong_explicit(&hw->export->mr_area[r], &at, 0,
@@ -124,10 +124,10 @@ static bool is_alone(void)
 /* No QP is locked: with all threads at rest that could be this one only. */
 static bool no_qp_locked(const struct dpa_hw *hw)
 {
-	uint32_t n = atomic_load_explicit(&hw->nslab, memory_order_acquire);
+	uint32_t n = atomic_load_explicit(&hw->qps.nslab, memory_order_acquire);
 
 	for (uint32_t i = 0; i < n; i++)
-		if (atomic_load_explicit(&hw->slab[i]->lock.v, memory_order_acquire) !=
+		if (atomic_load_explicit(&hw->qps.slab[i]->lock.v, memory_order_acquire) !=
 		    DPA_QPL_FREE)
 			return false;
 	return true;
@@ -136,12 +136,12 @@ static bool no_qp_locked(const struct dpa_hw *hw)
 /* With all threads at rest, which replaces each QP's lock. Waits for the hazards of peers. */
 static void set_grants(struct dpa_hw *hw, bool any)
 {
-	uint32_t n = atomic_load_explicit(&hw->nslab, memory_order_acquire);
+	uint32_t n = atomic_load_explicit(&hw->qps.nslab, memory_order_acquire);
 
 	atomic_store_explicit(&hw->no_grants, !any, memory_order_seq_cst);
 	for (uint32_t i = 0; i < n; i++)
-		if (hw->slab[i]->qpn)
-			dpa_grant(hw->slab[i]);
+		if (hw->qps.slab[i]->qpn)
+			dpa_grant(hw->qps.slab[i]);
 }
 
 /* Private memory again in that range: true. */
@@ -295,11 +295,11 @@ void dpa_share_unwatch(struct dpa_hw *hw)
 
 static void lock_qps(struct dpa_hw *hw, bool lock)
 {
-	for (uint32_t i = 0; i < hw->nslab; i++) {
+	for (uint32_t i = 0; i < hw->qps.nslab; i++) {
 		if (lock)
-			dpa_qplock_lock(&hw->slab[i]->lock);
+			dpa_qplock_lock(&hw->qps.slab[i]->lock);
 		else
-			dpa_qp_leave(hw->slab[i]);
+			dpa_qp_leave(hw->qps.slab[i]);
 	}
 }
 

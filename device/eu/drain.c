@@ -82,7 +82,7 @@ DPA_STEP struct dpa_hw_qp *enter_qp(struct dpa_hw *hw, const struct dpa_slot *s,
 				    struct dpa_hw_qp *cur, struct dpa_acks *acks)
 {
 	struct dpa_hw_qp *qp =
-		atomic_load_explicit(&hw->qp_tab[s->dqpn & DPA_QPN_INDEX], memory_order_acquire);
+		atomic_load_explicit(&hw->qps.tab[s->dqpn & DPA_QPN_INDEX], memory_order_acquire);
 
 	if (qp != cur) {
 		leave_qp(cur, acks);
@@ -273,7 +273,7 @@ static void settle_owner(struct dpa_rx *rx, uintptr_t home)
 static inline void expect_one(const struct dpa_hw *hw, uint32_t dqpn)
 {
 	dpa_qp_expect_rx(
-		atomic_load_explicit(&hw->qp_tab[dqpn & DPA_QPN_INDEX], memory_order_relaxed));
+		atomic_load_explicit(&hw->qps.tab[dqpn & DPA_QPN_INDEX], memory_order_relaxed));
 }
 
 /*

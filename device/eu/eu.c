@@ -60,12 +60,12 @@ static void eu_wake(struct dpa_eu *eu)
 
 static uint64_t slot_word(const struct dpa_hw_qp *qp)
 {
-	return __atomic_load_n(qp->eu_word, __ATOMIC_ACQUIRE);
+	return __atomic_load_n(qp->poll.word, __ATOMIC_ACQUIRE);
 }
 
 static bool slot_seen(const struct dpa_hw_qp *qp)
 {
-	return slot_word(qp) == __atomic_load_n(&qp->eu_seen, __ATOMIC_RELAXED);
+	return slot_word(qp) == __atomic_load_n(&qp->poll.seen, __ATOMIC_RELAXED);
 }
 
 /*
@@ -124,13 +124,13 @@ static int serve_qp(struct dpa_hw_qp *qp)
 	 * carried out again.
 	 */
 	w = slot_word(qp);
-	if (dpa_unlikely(qp->eu_watched)) {
+	if (dpa_unlikely(qp->poll.watched)) {
 		dpa_watch_take(qp);
 		dpa_requester_run(qp);
 		dpa_qp_leave(qp);
 		return 1;
 	}
-	__atomic_store_n(&qp->eu_seen, w, __ATOMIC_RELAXED);
+	__atomic_store_n(&qp->poll.seen, w, __ATOMIC_RELAXED);
 	if (qp->qpn && qp->dbrec && (uint8_t)w != DPA_OP_DOORBELL) {
 		const uint32_t nbb = slot_blocks(w);
 
@@ -155,7 +155,7 @@ static int round_of(struct dpa_eu *eu)
 	int n = 0;
 
 	dpa_spin_lock(&eu->lock);
-	for (struct dpa_hw_qp *qp = eu->qps; qp; qp = qp->eu_next)
+	for (struct dpa_hw_qp *qp = eu->qps; qp; qp = qp->poll.next)
 		n += serve_qp(qp);
 	dpa_spin_unlock(&eu->lock);
 	return n;
@@ -168,9 +168,9 @@ static bool slots_quiet(struct dpa_eu *eu, enum dpa_look *look)
 
 	*look = DPA_LOOK_NEVER;
 	dpa_spin_lock(&eu->lock);
-	for (struct dpa_hw_qp *qp = eu->qps; qp && quiet; qp = qp->eu_next) {
+	for (struct dpa_hw_qp *qp = eu->qps; qp && quiet; qp = qp->poll.next) {
 		quiet = slot_seen(qp);
-		if (dpa_unlikely(qp->eu_watched) && dpa_watch_look(qp) > *look)
+		if (dpa_unlikely(qp->poll.watched) && dpa_watch_look(qp) > *look)
 			*look = dpa_watch_look(qp);
 	}
 	dpa_spin_unlock(&eu->lock);
@@ -323,12 +323,12 @@ int dpa_eu_attach(struct dpa_hw_qp *qp, int number)
 	if (eu && !qp->eu) {
 		dpa_spin_lock(&eu->lock);
 		__atomic_store_n(&qp->eu, eu, __ATOMIC_RELEASE);
-		qp->eu_word = dpa_watch_word(qp);
-		qp->eu_watched = qp->eu_word != NULL;
-		qp->eu_seen = qp->eu_watched ? dpa_watch_taken(qp) : 0;
-		if (!qp->eu_watched)
-			qp->eu_word = &qp->slot->word;
-		qp->eu_next = eu->qps;
+		qp->poll.word = dpa_watch_word(qp);
+		qp->poll.watched = qp->poll.word != NULL;
+		qp->poll.seen = qp->poll.watched ? dpa_watch_taken(qp) : 0;
+		if (!qp->poll.watched)
+			qp->poll.word = &qp->slot->word;
+		qp->poll.next = eu->qps;
 		eu->qps = qp;
 		dpa_spin_unlock(&eu->lock);
 		atomic_store_explicit(&qp->placement, DPA_PLACE_EU, memory_order_release);
@@ -352,9 +352,9 @@ int dpa_eu_detach(struct dpa_hw_qp *qp)
 	if (eu) {
 		number = (int)eu->number;
 		dpa_spin_lock(&eu->lock);
-		for (p = &eu->qps; *p != qp; p = &(*p)->eu_next)
+		for (p = &eu->qps; *p != qp; p = &(*p)->poll.next)
 			;
-		*p = qp->eu_next;
+		*p = qp->poll.next;
 		__atomic_store_n(&qp->eu, NULL, __ATOMIC_RELEASE);
 		dpa_spin_unlock(&eu->lock);
 		atomic_store_explicit(&qp->placement, DPA_PLACE_INLINE, memory_order_release);

@@ -77,8 +77,8 @@ void dpa_peer_died(struct dpa_hw *hw, struct dpa_peer *p)
 	blank_map(p->rx_map);
 	for (uint32_t i = 0; i < DPA_LANES; i++)
 		dpa_spin_unlock(&p->rx[i].lock);
-	for (uint32_t i = 0; i < hw->nslab; i++) {
-		struct dpa_hw_qp *qp = hw->slab[i];
+	for (uint32_t i = 0; i < hw->qps.nslab; i++) {
+		struct dpa_hw_qp *qp = hw->qps.slab[i];
 
 		dpa_qplock_lock(&qp->lock);
 		if (qp->qpn && qp->peer == p)
@@ -112,7 +112,7 @@ bool dpa_peers_check(struct dpa_hw *hw)
 	struct dpa_peer *p;
 	bool left = false;
 
-	atomic_store_explicit(&hw->suspects, 0, memory_order_relaxed);
+	atomic_store_explicit(&hw->live.suspects, 0, memory_order_relaxed);
 	dpa_spin_lock(&hw->peer_lock);
 	p = hw->all_peers;
 	dpa_spin_unlock(&hw->peer_lock);
@@ -131,7 +131,7 @@ bool dpa_peers_check(struct dpa_hw *hw)
 	if (left) { /* alive without a connection: no other event will show its end */
 		uint32_t none = 0;
 
-		atomic_compare_exchange_strong_explicit(&hw->suspects, &none, 1,
+		atomic_compare_exchange_strong_explicit(&hw->live.suspects, &none, 1,
 							memory_order_relaxed, memory_order_relaxed);
 	}
 	return left;

@@ -52,16 +52,16 @@ static struct dpa_hw_qp *pop_pending(struct dpa_hw *hw)
 {
 	struct dpa_hw_qp *qp;
 
-	dpa_spin_lock(&hw->pend_lock);
-	qp = hw->pend_head;
+	dpa_spin_lock(&hw->pend.lock);
+	qp = hw->pend.head;
 	if (qp) {
-		hw->pend_head = qp->pend_next;
-		if (!hw->pend_head)
-			hw->pend_tail = NULL;
-		qp->pending = false;
-		atomic_fetch_sub_explicit(&hw->npending, 1, memory_order_relaxed);
+		hw->pend.head = qp->pend.next;
+		if (!hw->pend.head)
+			hw->pend.tail = NULL;
+		qp->pend.on = false;
+		atomic_fetch_sub_explicit(&hw->pend.n, 1, memory_order_relaxed);
 	}
-	dpa_spin_unlock(&hw->pend_lock);
+	dpa_spin_unlock(&hw->pend.lock);
 	return qp;
 }
 
@@ -71,11 +71,11 @@ static void retry_later(struct dpa_hw *hw, int n)
 	uint64_t at = 0;
 
 	if (n)
-		dpa_backoff_reset(&hw->retry);
+		dpa_backoff_reset(&hw->pend.retry);
 	else
 		at = dpa_now_ns() +
-		     dpa_backoff_step(&hw->retry, DPA_RETRY_MIN_NS, DPA_RETRY_MAX_NS);
-	atomic_store_explicit(&hw->retry_at, at, memory_order_relaxed);
+		     dpa_backoff_step(&hw->pend.retry, DPA_RETRY_MIN_NS, DPA_RETRY_MAX_NS);
+	atomic_store_explicit(&hw->pend.retry_at, at, memory_order_relaxed);
 }
 
 /*
@@ -84,7 +84,7 @@ static void retry_later(struct dpa_hw *hw, int n)
  */
 static int run_pending(struct dpa_hw *hw)
 {
-	uint64_t next = atomic_load_explicit(&hw->next_timer, memory_order_acquire);
+	uint64_t next = atomic_load_explicit(&hw->pend.next_timer, memory_order_acquire);
 	struct dpa_hw_qp *qp;
 	uint32_t k;
 	int n = 0;
@@ -92,10 +92,10 @@ static int run_pending(struct dpa_hw *hw)
 	if (next && dpa_now_about() < next)
 		return 0;
 	/* Both under the lock: a QP that is scheduled later sets the timer again. */
-	dpa_spin_lock(&hw->pend_lock);
-	k = atomic_load_explicit(&hw->npending, memory_order_relaxed);
-	atomic_store_explicit(&hw->next_timer, UINT64_MAX, memory_order_relaxed);
-	dpa_spin_unlock(&hw->pend_lock);
+	dpa_spin_lock(&hw->pend.lock);
+	k = atomic_load_explicit(&hw->pend.n, memory_order_relaxed);
+	atomic_store_explicit(&hw->pend.next_timer, UINT64_MAX, memory_order_relaxed);
+	dpa_spin_unlock(&hw->pend.lock);
 	while (k-- && (qp = pop_pending(hw))) {
 		if (!dpa_qplock_enter_or_note(&qp->lock))
 			continue; /* the holder runs it */
@@ -114,13 +114,13 @@ static uint64_t next_due(struct dpa_hw *hw)
 {
 	uint64_t next = UINT64_MAX, due = dpa_inspect_due(hw);
 
-	if (atomic_load_explicit(&hw->npending, memory_order_acquire)) {
-		next = atomic_load_explicit(&hw->next_timer, memory_order_acquire);
+	if (atomic_load_explicit(&hw->pend.n, memory_order_acquire)) {
+		next = atomic_load_explicit(&hw->pend.next_timer, memory_order_acquire);
 		if (!next)
-			next = atomic_load_explicit(&hw->retry_at, memory_order_relaxed);
+			next = atomic_load_explicit(&hw->pend.retry_at, memory_order_relaxed);
 	}
 	next = due < next ? due : next;
-	due = atomic_load_explicit(&hw->mod_due, memory_order_acquire);
+	due = atomic_load_explicit(&hw->mod.due, memory_order_acquire);
 	return due && due < next ? due : next;
 }
 
@@ -246,7 +246,7 @@ static int progress_hw(struct dpa_hw *hw, uint32_t polls)
 		n += look_at_summary(hw);
 	if (dpa_unlikely(dpa_udp_receives(hw->udp)))
 		n += poll_wire(hw, n);
-	if (dpa_unlikely(atomic_load_explicit(&hw->npending, memory_order_relaxed)))
+	if (dpa_unlikely(atomic_load_explicit(&hw->pend.n, memory_order_relaxed)))
 		n += run_pending(hw);
 	if (dpa_unlikely(atomic_load_explicit(&hw->inspect_held, memory_order_relaxed)))
 		n += dpa_inspect_poll(hw);
@@ -295,11 +295,11 @@ int dpa_hw_progress(struct dpa_hw_ctx *ctx)
 	if (dpa_likely(n)) {
 		me->idle_polls = me->since_yield = 0;
 		/* This thread may not run again for a peer with a pending wake-up, */
-		if (dpa_unlikely(atomic_load_explicit(&hw->service_asleep, memory_order_relaxed)) &&
+		if (dpa_unlikely(atomic_load_explicit(&hw->sleep.service, memory_order_relaxed)) &&
 		    atomic_load_explicit(&hw->kicks_owed, memory_order_relaxed))
 			dpa_settle_kicks(hw);
 		/* nor for one with a pending ACK. */
-		if (dpa_unlikely(atomic_load_explicit(&hw->service_asleep, memory_order_relaxed)))
+		if (dpa_unlikely(atomic_load_explicit(&hw->sleep.service, memory_order_relaxed)))
 			dpa_acks_settle(hw);
 		return n;
 	}

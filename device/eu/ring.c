@@ -73,8 +73,8 @@ static void prefetch_next(struct dpa_hw_qp *qp)
 		atomic_store_explicit(&before2->second, qp->index, memory_order_relaxed);
 		return;
 	}
-	expect_soon(hw->slab[atomic_load_explicit(&qp->second, memory_order_relaxed)]);
-	expect_late(hw->slab[atomic_load_explicit(&qp->fourth, memory_order_relaxed)]);
+	expect_soon(hw->qps.slab[atomic_load_explicit(&qp->second, memory_order_relaxed)]);
+	expect_late(hw->qps.slab[atomic_load_explicit(&qp->fourth, memory_order_relaxed)]);
 }
 #endif
 

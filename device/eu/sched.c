@@ -138,13 +138,13 @@ enum dpa_sched dpa_sched_waiter(uint32_t *tries, bool there)
 bool dpa_sched_app_polls(struct dpa_hw *hw)
 {
 	return atomic_load_explicit(&hw->app_polled, memory_order_relaxed) &&
-	       !atomic_load_explicit(&hw->ignore_polls, memory_order_relaxed);
+	       !atomic_load_explicit(&hw->polls.ignored, memory_order_relaxed);
 }
 
 void dpa_sched_confirm(struct dpa_hw *hw)
 {
-	if (++hw->confirmed >= DPA_IGNORE_RESET)
-		dpa_backoff_reset(&hw->ignore);
+	if (++hw->polls.confirmed >= DPA_IGNORE_RESET)
+		dpa_backoff_reset(&hw->polls.backoff);
 }
 
 /*
@@ -153,16 +153,16 @@ void dpa_sched_confirm(struct dpa_hw *hw)
  */
 void dpa_sched_ignore(struct dpa_hw *hw)
 {
-	hw->confirmed = 0;
-	atomic_store_explicit(&hw->ignore_polls,
-			      dpa_backoff_step(&hw->ignore, DPA_IGNORE_MIN, DPA_IGNORE_MAX),
+	hw->polls.confirmed = 0;
+	atomic_store_explicit(&hw->polls.ignored,
+			      dpa_backoff_step(&hw->polls.backoff, DPA_IGNORE_MIN, DPA_IGNORE_MAX),
 			      memory_order_relaxed);
 }
 
 void dpa_sched_ignore_less(struct dpa_hw *hw)
 {
-	if (atomic_load_explicit(&hw->ignore_polls, memory_order_relaxed))
-		atomic_fetch_sub_explicit(&hw->ignore_polls, 1, memory_order_relaxed);
+	if (atomic_load_explicit(&hw->polls.ignored, memory_order_relaxed))
+		atomic_fetch_sub_explicit(&hw->polls.ignored, 1, memory_order_relaxed);
 }
 
 /* ---------------------------------------------------------------- SLEEP */
@@ -171,13 +171,13 @@ void dpa_set_sleep(struct dpa_hw *hw, _Atomic uint32_t *who, uint32_t on)
 {
 	uint32_t s;
 
-	dpa_spin_lock(&hw->sleep_lock);
+	dpa_spin_lock(&hw->sleep.lock);
 	atomic_store_explicit(who, on, memory_order_relaxed);
-	s = atomic_load_explicit(&hw->waiter, memory_order_relaxed)	      ? 2
-	    : atomic_load_explicit(&hw->service_asleep, memory_order_relaxed) ? 1
-									      : 0;
+	s = atomic_load_explicit(&hw->sleep.waiter, memory_order_relaxed)    ? 2
+	    : atomic_load_explicit(&hw->sleep.service, memory_order_relaxed) ? 1
+									     : 0;
 	atomic_store_explicit(&hw->door->sleep, s, memory_order_relaxed);
-	dpa_spin_unlock(&hw->sleep_lock);
+	dpa_spin_unlock(&hw->sleep.lock);
 	/* pairs with the fence in dpa_tx_kick() */
 	dpa_full_fence();
 }

@@ -104,8 +104,8 @@ static inline void dpa_sched_idle_poll(struct dpa_hw *hw)
 	struct dpa_thread *me = &dpa_me;
 
 	if (++me->idle_polls == DPA_POLLS_STEADY &&
-	    atomic_load_explicit(&hw->service_asleep, memory_order_relaxed) &&
-	    !atomic_load_explicit(&hw->ignore_polls, memory_order_relaxed))
+	    atomic_load_explicit(&hw->sleep.service, memory_order_relaxed) &&
+	    !atomic_load_explicit(&hw->polls.ignored, memory_order_relaxed))
 		dpa_wake_self(hw);
 	if (++me->since_yield >= me->yield_after)
 		dpa_sched_yield(hw);

@@ -78,7 +78,7 @@ static void handle_event(struct dpa_hw *hw, const struct epoll_event *ev)
 		dpa_sock_accept(hw);
 		break;
 	case DPA_EP_WAKE:
-		eventfd_read(hw->wake_fd, &v);
+		eventfd_read(hw->fd.wake, &v);
 		dpa_count(hw, DPA_CNT_eu_wakeups, 1);
 		break;
 	case DPA_EP_PORT:
@@ -113,12 +113,12 @@ static void wait_events(struct dpa_hw *hw, uint64_t ns)
 
 	dpa_own_sleeps();
 	if (!coarse) {
-		n = epoll_pwait2(hw->epfd, ev, 16, ns == UINT64_MAX ? NULL : &ts, NULL);
+		n = epoll_pwait2(hw->fd.epoll, ev, 16, ns == UINT64_MAX ? NULL : &ts, NULL);
 		if (n < 0 && errno != EINTR)
 			coarse = true;
 	}
 	if (coarse)
-		n = dpa_sys_epoll_wait(hw->epfd, ev, 16,
+		n = dpa_sys_epoll_wait(hw->fd.epoll, ev, 16,
 				       ns == UINT64_MAX ? -1
 							: (int)((ns + 999999ull) / 1000000ull));
 	dpa_own_woke();
@@ -135,7 +135,7 @@ static void wait_events(struct dpa_hw *hw, uint64_t ns)
  */
 static bool wait_udp(struct dpa_hw *hw, uint64_t ns)
 {
-	struct pollfd p[3] = {{.fd = hw->epfd, .events = POLLIN},
+	struct pollfd p[3] = {{.fd = hw->fd.epoll, .events = POLLIN},
 			      {.fd = dpa_udp_fd(hw->udp), .events = POLLIN},
 			      {.fd = dpa_udp_in_epfd(hw->udp), .events = POLLIN}};
 	struct timespec ts = {.tv_sec = (time_t)(ns / 1000000000ull),
@@ -162,14 +162,14 @@ static bool wait_udp(struct dpa_hw *hw, uint64_t ns)
 /* Checks a new suspect at once, and one that stays suspect at growing intervals. */
 static void check_liveness(struct dpa_hw *hw, uint64_t now)
 {
-	uint32_t s = atomic_load_explicit(&hw->suspects, memory_order_acquire);
+	uint32_t s = atomic_load_explicit(&hw->live.suspects, memory_order_acquire);
 
-	if (!s || (s == 1 && now < hw->liveness_at))
+	if (!s || (s == 1 && now < hw->live.at))
 		return;
 	if (s == 2)
-		dpa_backoff_reset(&hw->liveness);
-	hw->liveness_at =
-		now + dpa_backoff_step(&hw->liveness, DPA_LIVENESS_MIN_NS, DPA_LIVENESS_MAX_NS);
+		dpa_backoff_reset(&hw->live.backoff);
+	hw->live.at =
+		now + dpa_backoff_step(&hw->live.backoff, DPA_LIVENESS_MIN_NS, DPA_LIVENESS_MAX_NS);
 	dpa_peers_check(hw);
 }
 
@@ -188,16 +188,16 @@ static void sum_up(uint64_t sum[6], struct dpa_lane_stat *t)
  */
 static void fold_slots(struct dpa_hw *hw)
 {
-	uint32_t nslab = atomic_load_explicit(&hw->nslab, memory_order_acquire);
+	uint32_t nslab = atomic_load_explicit(&hw->qps.nslab, memory_order_acquire);
 	uint64_t db, bf;
 
 	pthread_mutex_lock(&hw->ctl);
-	db = atomic_load_explicit(&hw->gone_doorbells, memory_order_relaxed);
-	bf = atomic_load_explicit(&hw->gone_blueflames, memory_order_relaxed);
+	db = atomic_load_explicit(&hw->qps.gone_doorbells, memory_order_relaxed);
+	bf = atomic_load_explicit(&hw->qps.gone_blueflames, memory_order_relaxed);
 	for (uint32_t i = 0; i < nslab; i++) {
-		struct dpa_uar_slot *slot = hw->slab[i]->slot;
+		struct dpa_uar_slot *slot = hw->qps.slab[i]->slot;
 
-		if (!hw->slab[i]->qpn || !slot)
+		if (!hw->qps.slab[i]->qpn || !slot)
 			continue;
 		db += __atomic_load_n(&slot->doorbells, __ATOMIC_RELAXED);
 		bf += __atomic_load_n(&slot->blueflames, __ATOMIC_RELAXED);
@@ -267,11 +267,11 @@ static void fold_if_moved(struct dpa_hw *hw)
 /* Runs the watchdog of all QPs. True: a QP has requests outstanding. */
 static bool look_at_qps(struct dpa_hw *hw)
 {
-	uint32_t nslab = atomic_load_explicit(&hw->nslab, memory_order_acquire);
+	uint32_t nslab = atomic_load_explicit(&hw->qps.nslab, memory_order_acquire);
 	bool busy = false;
 
 	for (uint32_t i = 0; i < nslab; i++) {
-		struct dpa_hw_qp *qp = hw->slab[i];
+		struct dpa_hw_qp *qp = hw->qps.slab[i];
 
 		if (!dpa_qplock_enter_or_note(&qp->lock)) {
 			busy = true; /* another thread works on it: not stuck */
@@ -315,18 +315,18 @@ static void service_tick(struct dpa_hw *hw)
  */
 static uint64_t sleep_limit(struct dpa_hw *hw)
 {
-	bool ticks =
-		atomic_load_explicit(&hw->nslab, memory_order_relaxed) || dpa_gsi_wants_ticks(hw);
+	bool ticks = atomic_load_explicit(&hw->qps.nslab, memory_order_relaxed) ||
+		     dpa_gsi_wants_ticks(hw);
 	uint64_t ns = ticks ? DPA_TICK_NS : UINT64_MAX, now;
 
 	if (hw->listen_off)
 		ns = 2 * DPA_LISTEN_NS;
-	if (!atomic_load_explicit(&hw->suspects, memory_order_acquire))
+	if (!atomic_load_explicit(&hw->live.suspects, memory_order_acquire))
 		return ns;
 	now = dpa_now_ns();
-	if (now >= hw->liveness_at)
+	if (now >= hw->live.at)
 		return 0;
-	return hw->liveness_at - now < ns ? hw->liveness_at - now : ns;
+	return hw->live.at - now < ns ? hw->live.at - now : ns;
 }
 
 /*
@@ -371,7 +371,7 @@ static bool service_assist(struct dpa_hw *hw)
 	if (++hw->looks % 16 == 0)
 		fold_lanes(hw);
 	/* the more QPs, the less often: this is the application's core */
-	if (hw->looks % (16 + atomic_load_explicit(&hw->nslab, memory_order_relaxed) / 4) == 0)
+	if (hw->looks % (16 + atomic_load_explicit(&hw->qps.nslab, memory_order_relaxed) / 4) == 0)
 		fold_slots(hw);
 	where = atomic_load_explicit(&hw->app_polled, memory_order_relaxed);
 	if (!where)
@@ -436,14 +436,14 @@ static bool sleep_for(struct dpa_hw *hw, uint64_t ns)
  */
 static void sleep_until_woken(struct dpa_hw *hw)
 {
-	dpa_set_sleep(hw, &hw->service_asleep, 1);
+	dpa_set_sleep(hw, &hw->sleep.service, 1);
 	if (sleep_for(hw, DPA_SLEEP_FIRST_NS)) {
 		dpa_full_fence();
 		fold_if_moved(hw);
 		while (sleep_for(hw, sleep_limit(hw)))
 			service_tick(hw);
 	}
-	dpa_set_sleep(hw, &hw->service_asleep, 0);
+	dpa_set_sleep(hw, &hw->sleep.service, 0);
 	dpa_sched_ignore_less(hw);
 }
 

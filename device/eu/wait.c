@@ -64,9 +64,9 @@ static void leave_role(void *arg)
 	struct wait *w = arg;
 	struct dpa_hw *hw = w->hw;
 
-	dpa_set_sleep(hw, &hw->waiter, 0);
-	atomic_store_explicit(&hw->role_beside, 0, memory_order_relaxed);
-	dpa_spin_unlock(&hw->wait_role);
+	dpa_set_sleep(hw, &hw->sleep.waiter, 0);
+	atomic_store_explicit(&hw->sleep.role_beside, 0, memory_order_relaxed);
+	dpa_spin_unlock(&hw->sleep.role);
 	/*
 	 * A peer that read the old sleep word woke the wrong thread, and its packets may not be for
 	 * this one. An ACK that goes with a packet, and on loopback returns, is handled here:
@@ -98,7 +98,7 @@ static int sleep_as_waiter(struct wait *w, struct pollfd p[3], const struct time
 	if (ppoll(p, there ? 2 : 3, there ? &beside : until, NULL) < 0)
 		return errno;
 	if (p[1].revents & POLLIN)
-		eventfd_read(w->hw->wait_fd, &v);
+		eventfd_read(w->hw->fd.wait, &v);
 	if (!there && p[2].revents & POLLIN) {
 		w->wire = true;
 		dpa_wire_is_there();
@@ -115,10 +115,10 @@ static int sleep_as_waiter(struct wait *w, struct pollfd p[3], const struct time
  */
 static bool ask_for_role(struct dpa_hw *hw)
 {
-	atomic_store(&hw->role_asked, 1);
-	if (!atomic_load(&hw->role_beside))
+	atomic_store(&hw->sleep.role_asked, 1);
+	if (!atomic_load(&hw->sleep.role_beside))
 		return false;
-	dpa_eventfd_wake(hw->wait_fd);
+	dpa_eventfd_wake(hw->fd.wait);
 	return true;
 }
 
@@ -127,8 +127,8 @@ static bool keeps_role(struct wait *w)
 {
 	if (!w->beside)
 		return true;
-	atomic_store(&w->hw->role_beside, 1);
-	w->gave = atomic_exchange(&w->hw->role_asked, 0);
+	atomic_store(&w->hw->sleep.role_beside, 1);
+	w->gave = atomic_exchange(&w->hw->sleep.role_asked, 0);
 	return !w->gave;
 }
 
@@ -145,9 +145,9 @@ static int wait_block(struct wait *w, int fd, uint64_t until)
 {
 	struct dpa_hw *hw = w->hw;
 	struct pollfd p[3] = {{.fd = fd, .events = POLLIN},
-			      {.fd = hw->wait_fd, .events = POLLIN},
+			      {.fd = hw->fd.wait, .events = POLLIN},
 			      {.fd = wire_fd(hw->udp), .events = POLLIN}};
-	bool mine = !w->gave && dpa_spin_try(&hw->wait_role);
+	bool mine = !w->gave && dpa_spin_try(&hw->sleep.role);
 	uint64_t left, now = dpa_now_ns();
 	const struct timespec *tsp = NULL;
 	struct timespec ts;
@@ -169,7 +169,7 @@ static int wait_block(struct wait *w, int fd, uint64_t until)
 			tsp = &beside;
 		return ppoll(p, 1, tsp, NULL) < 0 ? errno : 0;
 	}
-	dpa_set_sleep(hw, &hw->waiter, 1);
+	dpa_set_sleep(hw, &hw->sleep.waiter, 1);
 	pthread_cleanup_push(leave_role, w);
 	if (keeps_role(w))
 		ret = sleep_as_waiter(w, p, tsp);
@@ -180,7 +180,7 @@ static int wait_block(struct wait *w, int fd, uint64_t until)
 /* This thread leaves with a packet's completion, and no other thread may check for long. */
 static void settle_before_leaving(struct dpa_hw *hw)
 {
-	if (atomic_load_explicit(&hw->service_asleep, memory_order_relaxed))
+	if (atomic_load_explicit(&hw->sleep.service, memory_order_relaxed))
 		dpa_acks_settle(hw);
 }
 

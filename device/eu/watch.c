@@ -182,7 +182,7 @@ void dpa_watch_take(struct dpa_hw_qp *qp)
 	const uint32_t n = (uint32_t)word - w->taken, used = w->taken - qp->req.una_idx;
 
 	if (dpa_watch_look(qp) == DPA_LOOK_NEVER) {
-		__atomic_store_n(&qp->eu_seen, word, __ATOMIC_RELAXED);
+		__atomic_store_n(&qp->poll.seen, word, __ATOMIC_RELAXED);
 		return;
 	}
 	if (word == w->taken)
@@ -193,14 +193,14 @@ void dpa_watch_take(struct dpa_hw_qp *qp)
 		take_wqes(qp, n);
 	count_doorbell(qp);
 	__atomic_store_n(&qp->dbrec->sq_pi, w->taken, __ATOMIC_RELEASE);
-	__atomic_store_n(&qp->eu_seen, w->broken ? word : w->taken, __ATOMIC_RELAXED);
+	__atomic_store_n(&qp->poll.seen, w->broken ? word : w->taken, __ATOMIC_RELAXED);
 }
 
 void dpa_watch_again(struct dpa_hw_qp *qp)
 {
 	if (!qp->watch || !qp->watch->word)
 		return;
-	__atomic_store_n(&qp->eu_seen, qp->watch->taken, __ATOMIC_RELAXED);
+	__atomic_store_n(&qp->poll.seen, qp->watch->taken, __ATOMIC_RELAXED);
 	/* if it has no EU now: the lock has a note, and dpa_eu_attach() checks */
 	dpa_hw_kick_sq(qp);
 }

@@ -53,7 +53,7 @@ static bool drop_mad(struct dpa_hw *hw)
 
 static bool is_our_mad(struct dpa_hw *hw, struct dpa_roce_pkt *pkt)
 {
-	pkt->dqpn = atomic_load_explicit(&hw->gsi_qpn, memory_order_acquire);
+	pkt->dqpn = atomic_load_explicit(&hw->gsi.qpn, memory_order_acquire);
 	return pkt->dqpn ? true : drop_mad(hw);
 }
 
@@ -67,7 +67,7 @@ static bool is_mad_refused(struct dpa_hw *hw, const struct dpa_frame *f, struct 
 {
 	struct dpa_board_gsi g;
 
-	if (atomic_load_explicit(&hw->gsi_qpn, memory_order_acquire))
+	if (atomic_load_explicit(&hw->gsi.qpn, memory_order_acquire))
 		return is_our_mad(hw, pkt);
 	if (dpa_board_gsi_next(hw->board, hw->board->slot, &g))
 		return pass_mad(hw, f, g.qpn);

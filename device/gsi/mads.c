@@ -291,14 +291,14 @@ void dpa_hw_gsi_id_free(struct dpa_hw_gsi *g, uint32_t local_id)
 
 static bool take_orphan_note(struct dpa_hw *hw)
 {
-	return atomic_load_explicit(&hw->gsi_orphans, memory_order_relaxed) &&
-	       atomic_exchange_explicit(&hw->gsi_orphans, 0, memory_order_acq_rel);
+	return atomic_load_explicit(&hw->gsi.orphans, memory_order_relaxed) &&
+	       atomic_exchange_explicit(&hw->gsi.orphans, 0, memory_order_acq_rel);
 }
 
 bool dpa_hw_gsi_died(struct dpa_hw_gsi *g)
 {
-	return dpa_gsi_alive(g) && atomic_load_explicit(&g->hw->gsi_died, memory_order_relaxed) &&
-	       atomic_exchange_explicit(&g->hw->gsi_died, 0, memory_order_acq_rel);
+	return dpa_gsi_alive(g) && atomic_load_explicit(&g->hw->gsi.died, memory_order_relaxed) &&
+	       atomic_exchange_explicit(&g->hw->gsi.died, 0, memory_order_acq_rel);
 }
 
 bool dpa_hw_gsi_orphan(struct dpa_hw_gsi *g, struct dpa_gsi_id *id)

@@ -160,16 +160,16 @@ static int make_gsi(struct dpa_hw_ctx *of, struct dpa_hw_gsi **out)
 /* From now on MADs arrive, and peers find the endpoint. */
 static void publish_gsi(struct dpa_hw *hw, struct dpa_hw_gsi *g)
 {
-	dpa_spin_lock(&hw->gsi_lock);
-	hw->gsi = g;
-	dpa_spin_unlock(&hw->gsi_lock);
+	dpa_spin_lock(&hw->gsi.lock);
+	hw->gsi.end = g;
+	dpa_spin_unlock(&hw->gsi.lock);
 	dpa_hw_arm_cq(g->recv_cq, false);
-	atomic_store_explicit(&hw->gsi_qpn, g->info.qpn, memory_order_release);
+	atomic_store_explicit(&hw->gsi.qpn, g->info.qpn, memory_order_release);
 	dpa_board_gsi_set(hw->board, g->info.qpn);
 	/*
 	 * Processes that died earlier may have left ids: the service thread calls `ready` for them.
 	 */
-	atomic_store_explicit(&hw->gsi_look, 1, memory_order_release);
+	atomic_store_explicit(&hw->gsi.look, 1, memory_order_release);
 	dpa_wake_self(hw);
 }
 
@@ -182,7 +182,7 @@ int dpa_hw_gsi_open(struct dpa_hw_ctx *ctx, dpa_gsi_fn *ready, void *arg, struct
 	if (!*hw->alive)
 		return EIO;
 	pthread_mutex_lock(&open_lock);
-	rc = hw->gsi ? EBUSY : make_gsi(ctx, &g);
+	rc = hw->gsi.end ? EBUSY : make_gsi(ctx, &g);
 	if (!rc) {
 		g->ready = ready;
 		g->arg = arg;
@@ -204,10 +204,10 @@ void dpa_hw_gsi_close(struct dpa_hw_gsi *g)
 		return;
 	}
 	pthread_mutex_lock(&open_lock);
-	atomic_store_explicit(&hw->gsi_qpn, 0, memory_order_release);
-	dpa_spin_lock(&hw->gsi_lock);
-	hw->gsi = NULL;
-	dpa_spin_unlock(&hw->gsi_lock);
+	atomic_store_explicit(&hw->gsi.qpn, 0, memory_order_release);
+	dpa_spin_lock(&hw->gsi.lock);
+	hw->gsi.end = NULL;
+	dpa_spin_unlock(&hw->gsi.lock);
 	dpa_board_cm_end(hw->board);
 	unmake_gsi(g);
 	pthread_mutex_unlock(&open_lock);

@@ -43,7 +43,7 @@ void dpa_gsi_need(void)
 
 bool dpa_gsi_wants_ticks(struct dpa_hw *hw)
 {
-	return atomic_load_explicit(&hw->gsi_qpn, memory_order_relaxed) ||
+	return atomic_load_explicit(&hw->gsi.qpn, memory_order_relaxed) ||
 	       __atomic_load_n(&need_fn, __ATOMIC_RELAXED);
 }
 
@@ -52,30 +52,30 @@ static bool call_ready(struct dpa_hw *hw)
 {
 	struct dpa_hw_gsi *g;
 
-	dpa_spin_lock(&hw->gsi_lock);
-	g = hw->gsi;
+	dpa_spin_lock(&hw->gsi.lock);
+	g = hw->gsi.end;
 	if (g)
 		g->ready(g->arg);
-	dpa_spin_unlock(&hw->gsi_lock);
+	dpa_spin_unlock(&hw->gsi.lock);
 	return g;
 }
 
 void dpa_gsi_look(struct dpa_hw *hw)
 {
 	uint32_t died = dpa_board_gsi_died(hw->board);
-	bool asked = atomic_load_explicit(&hw->gsi_look, memory_order_relaxed) &&
-		     atomic_exchange_explicit(&hw->gsi_look, 0, memory_order_acq_rel);
-	bool orphans, more = died != hw->gsi_seen;
+	bool asked = atomic_load_explicit(&hw->gsi.look, memory_order_relaxed) &&
+		     atomic_exchange_explicit(&hw->gsi.look, 0, memory_order_acq_rel);
+	bool orphans, more = died != hw->gsi.seen;
 	struct dpa_board_gsi g;
 
 	if (dpa_likely(!more && !asked))
 		return;
-	hw->gsi_seen = died;
+	hw->gsi.seen = died;
 	if (more)
-		atomic_store_explicit(&hw->gsi_died, 1, memory_order_release);
+		atomic_store_explicit(&hw->gsi.died, 1, memory_order_release);
 	orphans = dpa_board_cmid_orphans(hw->board);
 	if (orphans)
-		atomic_store_explicit(&hw->gsi_orphans, 1, memory_order_release);
+		atomic_store_explicit(&hw->gsi.orphans, 1, memory_order_release);
 	if ((orphans || more) && call_ready(hw))
 		return;
 	if (orphans &&

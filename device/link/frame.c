@@ -220,7 +220,7 @@ void dpa_wire_cnp(struct dpa_hw_qp *qp)
  */
 static bool is_overtaken(const struct dpa_hw_qp *qp, const struct dpa_frame *f, uint32_t psn)
 {
-	return f->passed_on && qp->type == DPA_QP_UC && qp->straight &&
+	return f->passed_on && qp->type == DPA_QP_UC && qp->id.straight &&
 	       (uint32_t)(dpa_psn_diff(qp->resp.epsn, psn) - 1) < OVERTAKEN;
 }
 
@@ -229,7 +229,7 @@ struct dpa_hw_qp *dpa_pkt_deliver(struct dpa_hw *hw, struct dpa_hw_qp *cur, stru
 				  const struct dpa_frame *f, const struct dpa_roce_pkt *pkt)
 {
 	struct dpa_hw_qp *qp =
-		atomic_load_explicit(&hw->qp_tab[pkt->dqpn & DPA_QPN_INDEX], memory_order_acquire);
+		atomic_load_explicit(&hw->qps.tab[pkt->dqpn & DPA_QPN_INDEX], memory_order_acquire);
 	const uint8_t *payload = pkt->payload;
 	const bool by_wire = !peer; /* else the ring's counters count it */
 	struct dpa_slot s;
@@ -260,7 +260,7 @@ struct dpa_hw_qp *dpa_pkt_deliver(struct dpa_hw *hw, struct dpa_hw_qp *cur, stru
 		return qp;
 	}
 	if (qp->type == DPA_QP_UC)
-		qp->straight = !f->passed_on;
+		qp->id.straight = !f->passed_on;
 	if (dpa_unlikely((f->net.tclass & DPA_ECN_MASK) == DPA_ECN_CE))
 		dpa_wire_marked(qp, f->net.tclass);
 	dpa_slot_of_pkt(pkt, qp->dest_qpn & DPA_QPN_INDEX, &s);
@@ -301,9 +301,9 @@ static bool icrc_ok(struct dpa_frame *f)
 
 bool dpa_id_fits(struct dpa_hw_qp *qp, const struct dpa_frame *f)
 {
-	if (dpa_likely(!f->other_id) || qp->id_row < SURE || qp->id_port != f->net.sport)
+	if (dpa_likely(!f->other_id) || qp->id.row < SURE || qp->id.port != f->net.sport)
 		return true;
-	qp->id_row = 0; /* it is taken when it is sent again */
+	qp->id.row = 0; /* it is taken when it is sent again */
 	dpa_count(qp->hw, DPA_CNT_rx_icrc_encapsulated, 1);
 	return false;
 }
@@ -312,11 +312,11 @@ void dpa_id_learn(struct dpa_hw_qp *qp, const struct dpa_frame *f, uint64_t befo
 {
 	if (f->ip_known || !f->sure || dpa_id_progress(qp) == before)
 		return;
-	if (f->other_id || qp->id_port != f->net.sport)
-		qp->id_row = 0;
-	if (f->from_0 && qp->id_row < SURE)
-		qp->id_row++;
-	qp->id_port = f->net.sport;
+	if (f->other_id || qp->id.port != f->net.sport)
+		qp->id.row = 0;
+	if (f->from_0 && qp->id.row < SURE)
+		qp->id.row++;
+	qp->id.port = f->net.sport;
 }
 
 /* IBA C9-42, C9-43 */

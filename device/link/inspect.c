@@ -82,7 +82,7 @@ static bool new_due(struct dpa_hw *hw, struct dpa_fault *q)
 /* If the sleep flag is not visible yet, the sleep will be short, as for dpa_schedule(). */
 static void wake_for(struct dpa_hw *hw)
 {
-	if (atomic_load_explicit(&hw->service_asleep, memory_order_relaxed))
+	if (atomic_load_explicit(&hw->sleep.service, memory_order_relaxed))
 		dpa_wake_self(hw);
 }
 
@@ -103,8 +103,8 @@ static void record_queue(struct dpa_hw *hw, uint64_t queued)
 {
 	struct dpa_board_pcc_queue *q = hw->insp->queue;
 
-	if (!hw->cc_word ||
-	    !dpa_pcc_word_recorded(atomic_load_explicit(hw->cc_word, memory_order_relaxed)))
+	if (!hw->cc.word ||
+	    !dpa_pcc_word_recorded(atomic_load_explicit(hw->cc.word, memory_order_relaxed)))
 		return;
 	if (!q)
 		q = hw->insp->queue = dpa_board_pcc_queue_mine(hw->board);

@@ -62,7 +62,7 @@ static inline void dpa_tx_posted(struct dpa_tx *tx, struct dpa_hw *hw)
 {
 	if (tx->peer->wire)
 		return;
-	if (!dpa_me.polls || atomic_load_explicit(&hw->service_asleep, memory_order_relaxed) ||
+	if (!dpa_me.polls || atomic_load_explicit(&hw->sleep.service, memory_order_relaxed) ||
 	    atomic_load_explicit(&tx->peer->door->sleep, memory_order_relaxed))
 		dpa_tx_kick(tx);
 	else

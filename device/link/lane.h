@@ -285,7 +285,7 @@ struct dpa_tx {
 	struct dpa_lane_stat stat;
 	/*
 	 * Wire: entries wait here to be sent together. corked is under lock, cork_next under
-	 * hw->cork_lock.
+	 * hw->cork.lock.
 	 */
 	bool corked;
 	/* under lock: send a lone packet and a shorter one behind it in one datagram */

@@ -102,7 +102,7 @@ void dpa_peer_forget_fds(struct dpa_peer *p)
 			 * a child that has not called exec yet may keep the file: it must not be
 			 * reported here
 			 */
-			dpa_sys_epoll_ctl(p->hw->epfd, EPOLL_CTL_DEL, *fds[i], NULL);
+			dpa_sys_epoll_ctl(p->hw->fd.epoll, EPOLL_CTL_DEL, *fds[i], NULL);
 			close(*fds[i]);
 		}
 		*fds[i] = -1;
@@ -121,8 +121,8 @@ static struct dpa_peer *loopback_new(struct dpa_hw *hw)
 	p->can_pull = hw->pvm_self;
 	p->door = hw->door;
 	p->export = hw->export;
-	p->wake_fd = fcntl(hw->wake_fd, F_DUPFD_CLOEXEC, 0);
-	p->wait_fd = fcntl(hw->wait_fd, F_DUPFD_CLOEXEC, 0);
+	p->wake_fd = fcntl(hw->fd.wake, F_DUPFD_CLOEXEC, 0);
+	p->wait_fd = fcntl(hw->fd.wait, F_DUPFD_CLOEXEC, 0);
 	if (p->wake_fd < 0 || p->wait_fd < 0) {
 		int err = errno;
 
@@ -203,7 +203,7 @@ void dpa_peer_up(struct dpa_peer *p)
 			dpa_tx_kick(&p->tx[i]);
 	}
 	/* QPs that waited for this peer are on the pending list: check it now. */
-	atomic_store_explicit(&p->hw->next_timer, 0, memory_order_release);
+	atomic_store_explicit(&p->hw->pend.next_timer, 0, memory_order_release);
 	p->hw->ops->grant_all(p->hw); /* its hazard pointers can be read from now on */
 }
 
@@ -221,7 +221,7 @@ void dpa_peers_meet(struct dpa_hw *hw)
 void dpa_peer_suspect(struct dpa_peer *p)
 {
 	atomic_store_explicit(&p->suspect, 1, memory_order_relaxed);
-	atomic_store_explicit(&p->hw->suspects, 2, memory_order_release);
+	atomic_store_explicit(&p->hw->live.suspects, 2, memory_order_release);
 	dpa_wake_self(p->hw);
 }
 

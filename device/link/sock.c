@@ -59,7 +59,7 @@ static int ep_add(struct dpa_hw *hw, int fd, uint64_t data)
 {
 	struct epoll_event ev = {.events = EPOLLIN | EPOLLRDHUP, .data.u64 = data};
 
-	return dpa_sys_epoll_ctl(hw->epfd, EPOLL_CTL_ADD, fd, &ev) ? errno : 0;
+	return dpa_sys_epoll_ctl(hw->fd.epoll, EPOLL_CTL_ADD, fd, &ev) ? errno : 0;
 }
 
 /* Returns the peer's pid. The peer must have the same effective user. */
@@ -94,7 +94,7 @@ static void send_refusal(struct dpa_hw *hw, int fd)
 static int send_peer_hello(struct dpa_hw *hw, struct dpa_peer *p, int fd, enum hello_kind kind)
 {
 	struct hello h = hello_of(hw, kind);
-	int fds[HELLO_FDS] = {p->tx_fd, hw->export_fd, hw->door_fd, hw->wake_fd, hw->wait_fd};
+	int fds[HELLO_FDS] = {p->tx_fd, hw->fd.export, hw->fd.door, hw->fd.wake, hw->fd.wait};
 	union {
 		char buf[CMSG_SPACE(sizeof(fds))];
 		struct cmsghdr align;
@@ -293,8 +293,8 @@ out:
 /* Opens the spare descriptor again if another thread took its number while it was closed. */
 static void keep_spare(struct dpa_hw *hw)
 {
-	if (hw->spare_fd < 0)
-		hw->spare_fd = fcntl(hw->epfd, F_DUPFD_CLOEXEC, 0);
+	if (hw->fd.spare < 0)
+		hw->fd.spare = fcntl(hw->fd.epoll, F_DUPFD_CLOEXEC, 0);
 }
 
 /*
@@ -309,12 +309,12 @@ static int refuse_one(struct dpa_hw *hw)
 	char hello[sizeof(struct hello)];
 	int fd, err;
 
-	if (hw->spare_fd < 0)
+	if (hw->fd.spare < 0)
 		return EMFILE;
 	dpa_spin_lock(&hw->peer_lock);
-	dpa_sys_close(hw->spare_fd);
-	hw->spare_fd = -1;
-	fd = dpa_sys_accept4(hw->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+	dpa_sys_close(hw->fd.spare);
+	hw->fd.spare = -1;
+	fd = dpa_sys_accept4(hw->fd.listen, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 	err = fd < 0 ? errno : 0;
 	if (fd >= 0) {
 		if (peer_pid(fd) >= 0 && dpa_sys_recv(fd, hello, sizeof(hello), MSG_DONTWAIT) > 0)
@@ -333,7 +333,7 @@ static int refuse_one(struct dpa_hw *hw)
 static void listener_rests(struct dpa_hw *hw)
 {
 	atomic_fetch_add_explicit(&hw->board->self->no_fds, 1, memory_order_relaxed);
-	dpa_sys_epoll_ctl(hw->epfd, EPOLL_CTL_DEL, hw->listen_fd, NULL);
+	dpa_sys_epoll_ctl(hw->fd.epoll, EPOLL_CTL_DEL, hw->fd.listen, NULL);
 	hw->listen_off = true;
 }
 
@@ -341,7 +341,7 @@ void dpa_sock_accept(struct dpa_hw *hw)
 {
 	keep_spare(hw);
 	for (;;) {
-		int fd = dpa_sys_accept4(hw->listen_fd, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+		int fd = dpa_sys_accept4(hw->fd.listen, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
 
 		if (fd < 0 && dpa_no_fds_left(errno)) {
 			int err = refuse_one(hw);
@@ -385,7 +385,7 @@ void dpa_sock_new(struct dpa_hw *hw, int fd)
 
 	if (ret == EAGAIN)
 		return;
-	dpa_sys_epoll_ctl(hw->epfd, EPOLL_CTL_DEL, fd, NULL);
+	dpa_sys_epoll_ctl(hw->fd.epoll, EPOLL_CTL_DEL, fd, NULL);
 	if (ret == EMFILE)
 		send_refusal(hw, fd);
 	if (ret || !dpa_board_alive(hw->board, h.slot, h.gen))
@@ -440,7 +440,7 @@ static void sock_answer(struct dpa_hw *hw, struct dpa_peer *p, int *sock)
 	 * checked on the board.
 	 */
 	dpa_spin_lock(&hw->peer_lock);
-	dpa_sys_epoll_ctl(hw->epfd, EPOLL_CTL_DEL, *sock, NULL);
+	dpa_sys_epoll_ctl(hw->fd.epoll, EPOLL_CTL_DEL, *sock, NULL);
 	dpa_sys_close(*sock);
 	*sock = -1;
 	dpa_spin_unlock(&hw->peer_lock);
@@ -455,7 +455,7 @@ void dpa_sock_answer(struct dpa_hw *hw, struct dpa_peer *p)
 
 void dpa_sock_listen_again(struct dpa_hw *hw)
 {
-	hw->listen_off = ep_add(hw, hw->listen_fd, DPA_EP_LISTEN) != 0;
+	hw->listen_off = ep_add(hw, hw->fd.listen, DPA_EP_LISTEN) != 0;
 }
 
 int dpa_sock_init(struct dpa_hw *hw)
@@ -465,19 +465,19 @@ int dpa_sock_init(struct dpa_hw *hw)
 	int err;
 
 	hw->export->magic = HELLO_MAGIC;
-	hw->epfd = dpa_sys_epoll_create1(EPOLL_CLOEXEC);
-	hw->spare_fd = fcntl(hw->epfd, F_DUPFD_CLOEXEC, 0);
-	hw->wake_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	hw->wait_fd = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
-	hw->listen_fd = dpa_sys_socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (hw->epfd < 0 || hw->spare_fd < 0 || hw->wake_fd < 0 || hw->wait_fd < 0 ||
-	    hw->listen_fd < 0)
+	hw->fd.epoll = dpa_sys_epoll_create1(EPOLL_CLOEXEC);
+	hw->fd.spare = fcntl(hw->fd.epoll, F_DUPFD_CLOEXEC, 0);
+	hw->fd.wake = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	hw->fd.wait = eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+	hw->fd.listen = dpa_sys_socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	if (hw->fd.epoll < 0 || hw->fd.spare < 0 || hw->fd.wake < 0 || hw->fd.wait < 0 ||
+	    hw->fd.listen < 0)
 		goto err;
-	if (dpa_sys_bind(hw->listen_fd, (struct sockaddr *)&sa, len) ||
-	    dpa_sys_listen(hw->listen_fd, DPA_BOARD_PROCS))
+	if (dpa_sys_bind(hw->fd.listen, (struct sockaddr *)&sa, len) ||
+	    dpa_sys_listen(hw->fd.listen, DPA_BOARD_PROCS))
 		goto err;
-	err = ep_add(hw, hw->listen_fd, DPA_EP_LISTEN);
-	err = err ? err : ep_add(hw, hw->wake_fd, DPA_EP_WAKE);
+	err = ep_add(hw, hw->fd.listen, DPA_EP_LISTEN);
+	err = err ? err : ep_add(hw, hw->fd.wake, DPA_EP_WAKE);
 	if (!err && dpa_port_fd(&hw->port) >= 0)
 		err = ep_add(hw, dpa_port_fd(&hw->port), DPA_EP_PORT);
 	if (!err)
@@ -491,15 +491,15 @@ err:
 
 void dpa_sock_fini(struct dpa_hw *hw)
 {
-	if (hw->listen_fd >= 0)
-		dpa_sys_close(hw->listen_fd);
-	if (hw->wake_fd >= 0)
-		dpa_sys_close(hw->wake_fd);
-	if (hw->wait_fd >= 0)
-		dpa_sys_close(hw->wait_fd);
-	if (hw->epfd >= 0)
-		dpa_sys_close(hw->epfd);
-	if (hw->spare_fd >= 0)
-		dpa_sys_close(hw->spare_fd);
-	hw->listen_fd = hw->wake_fd = hw->wait_fd = hw->epfd = hw->spare_fd = -1;
+	if (hw->fd.listen >= 0)
+		dpa_sys_close(hw->fd.listen);
+	if (hw->fd.wake >= 0)
+		dpa_sys_close(hw->fd.wake);
+	if (hw->fd.wait >= 0)
+		dpa_sys_close(hw->fd.wait);
+	if (hw->fd.epoll >= 0)
+		dpa_sys_close(hw->fd.epoll);
+	if (hw->fd.spare >= 0)
+		dpa_sys_close(hw->fd.spare);
+	hw->fd.listen = hw->fd.wake = hw->fd.wait = hw->fd.epoll = hw->fd.spare = -1;
 }

@@ -69,24 +69,24 @@ static struct dpa_kept *kept_new(struct dpa_hw *hw, uint32_t len)
 	uint32_t room = list < 0 ? len : spare_room[list];
 	struct dpa_kept *k = NULL;
 
-	if (atomic_load_explicit(&hw->kept_bytes, memory_order_relaxed) + kept_size(room) >
+	if (atomic_load_explicit(&hw->kept.bytes, memory_order_relaxed) + kept_size(room) >
 	    KEPT_BYTES)
 		return NULL;
 	if (list >= 0) {
-		dpa_spin_lock(&hw->spare_lock);
-		k = hw->spare[list];
+		dpa_spin_lock(&hw->kept.lock);
+		k = hw->kept.spare[list];
 		if (k) {
-			hw->spare[list] = k->next;
-			hw->spare_bytes -= kept_size(room);
+			hw->kept.spare[list] = k->next;
+			hw->kept.spare_bytes -= kept_size(room);
 		}
-		dpa_spin_unlock(&hw->spare_lock);
+		dpa_spin_unlock(&hw->kept.lock);
 	}
 	if (!k)
 		k = malloc(kept_size(room));
 	if (!k)
 		return NULL;
 	k->room = room;
-	atomic_fetch_add_explicit(&hw->kept_bytes, kept_size(room), memory_order_relaxed);
+	atomic_fetch_add_explicit(&hw->kept.bytes, kept_size(room), memory_order_relaxed);
 	return k;
 }
 
@@ -95,16 +95,16 @@ static void kept_free(struct dpa_hw *hw, struct dpa_kept *k)
 	const uint32_t bytes = kept_size(k->room);
 	int list = spare_list(k->room);
 
-	atomic_fetch_sub_explicit(&hw->kept_bytes, bytes, memory_order_relaxed);
+	atomic_fetch_sub_explicit(&hw->kept.bytes, bytes, memory_order_relaxed);
 	if (list >= 0) {
-		dpa_spin_lock(&hw->spare_lock);
-		if (hw->spare_bytes + bytes <= SPARE_BYTES) {
-			hw->spare_bytes += bytes;
-			k->next = hw->spare[list];
-			hw->spare[list] = k;
+		dpa_spin_lock(&hw->kept.lock);
+		if (hw->kept.spare_bytes + bytes <= SPARE_BYTES) {
+			hw->kept.spare_bytes += bytes;
+			k->next = hw->kept.spare[list];
+			hw->kept.spare[list] = k;
 			k = NULL;
 		}
-		dpa_spin_unlock(&hw->spare_lock);
+		dpa_spin_unlock(&hw->kept.lock);
 	}
 	free(k);
 }
@@ -114,11 +114,11 @@ void dpa_kept_fini(struct dpa_hw *hw)
 	struct dpa_kept *k;
 
 	for (int i = 0; i < DPA_KEPT_SIZES; i++)
-		while ((k = hw->spare[i])) {
-			hw->spare[i] = k->next;
+		while ((k = hw->kept.spare[i])) {
+			hw->kept.spare[i] = k->next;
 			free(k);
 		}
-	hw->spare_bytes = 0;
+	hw->kept.spare_bytes = 0;
 }
 
 /*
@@ -220,8 +220,8 @@ static void drop_one(struct dpa_hw_qp *qp, struct dpa_kept **p)
 	struct dpa_kept *k = *p;
 
 	*p = k->next;
-	qp->nkept -= k->npkts;
-	qp->slow.keeps = qp->kept != NULL;
+	qp->ooo.n -= k->npkts;
+	qp->slow.keeps = qp->ooo.list != NULL;
 	kept_free(qp->hw, k);
 }
 
@@ -236,7 +236,7 @@ static enum copies compare_kept(struct dpa_hw_qp *qp, const struct dpa_slot *s,
 {
 	const uint32_t end = dpa_psn_add(s->psn, dpa_npkts(s->len, qp->mtu));
 	enum copies found = NO_COPY;
-	struct dpa_kept **p = &qp->kept;
+	struct dpa_kept **p = &qp->ooo.list;
 
 	*at = p;
 	while (*p && dpa_psn_diff((*p)->s.psn, end) < 0) {
@@ -263,9 +263,9 @@ static enum copies compare_kept(struct dpa_hw_qp *qp, const struct dpa_slot *s,
 /* Before anything came in order there is one source, too: that of the first packet. */
 static bool from_source(const struct dpa_hw_qp *qp, const struct dpa_slot *s)
 {
-	const uint32_t known = qp->resp.from ? qp->resp.from
-			       : qp->kept    ? qp->kept->s.from
-					     : s->from;
+	const uint32_t known = qp->resp.from  ? qp->resp.from
+			       : qp->ooo.list ? qp->ooo.list->s.from
+					      : s->from;
 
 	return s->from != DPA_FROM_UNKNOWN && s->from == known;
 }
@@ -280,8 +280,8 @@ void dpa_kept_renew(struct dpa_hw_qp *qp, uint32_t from)
 	if (from == DPA_FROM_UNKNOWN)
 		return;
 	/* packets that were kept before anything came in order are of that source */
-	if (qp->resp.from == DPA_FROM_UNKNOWN && qp->kept && qp->kept->s.from != from) {
-		dpa_count(qp->hw, DPA_CNT_ahead_from_elsewhere, qp->nkept);
+	if (qp->resp.from == DPA_FROM_UNKNOWN && qp->ooo.list && qp->ooo.list->s.from != from) {
+		dpa_count(qp->hw, DPA_CNT_ahead_from_elsewhere, qp->ooo.n);
 		dpa_kept_drop(qp);
 	}
 	qp->resp.from = from;
@@ -309,7 +309,7 @@ bool dpa_keep(struct dpa_hw_qp *qp, const struct dpa_slot *s, const uint8_t *pay
 	}
 	found = compare_kept(qp, s, payload, &p);
 	dpa_count(qp->hw, DPA_CNT_ahead_copies_differ, found == OTHER_COPY);
-	if (found != NO_COPY || qp->nkept + npkts > KEPT_QP)
+	if (found != NO_COPY || qp->ooo.n + npkts > KEPT_QP)
 		return found == SAME_COPY;
 	k = kept_new(qp->hw, s->len);
 	if (!k)
@@ -325,7 +325,7 @@ bool dpa_keep(struct dpa_hw_qp *qp, const struct dpa_slot *s, const uint8_t *pay
 		memcpy(k->data + at, v->iov[i].iov_base, v->iov[i].iov_len);
 	k->next = *p;
 	*p = k;
-	qp->nkept += npkts;
+	qp->ooo.n += npkts;
 	qp->slow.keeps = true;
 	return true;
 }
@@ -334,26 +334,27 @@ bool dpa_keep(struct dpa_hw_qp *qp, const struct dpa_slot *s, const uint8_t *pay
 /* Returns the packet whose turn it is; NULL: not there. It stays until dpa_kept_done(). */
 const struct dpa_slot *dpa_kept_next(struct dpa_hw_qp *qp, const uint8_t **payload)
 {
-	while (qp->kept && dpa_psn_diff(qp->kept->s.psn, qp->resp.epsn) < 0)
-		drop_one(qp, &qp->kept);
-	if (!qp->kept || qp->kept->s.psn != qp->resp.epsn)
+	while (qp->ooo.list && dpa_psn_diff(qp->ooo.list->s.psn, qp->resp.epsn) < 0)
+		drop_one(qp, &qp->ooo.list);
+	if (!qp->ooo.list || qp->ooo.list->s.psn != qp->resp.epsn)
 		return NULL;
-	qp->kept->s.from = DPA_FROM_UNKNOWN; /* it did not come in order */
+	qp->ooo.list->s.from = DPA_FROM_UNKNOWN; /* it did not come in order */
 	/*
 	 * a single packet is checked against the path MTU later, a combined one was checked on
 	 * arrival
 	 */
-	*payload = qp->kept->s.flags & DPA_PKT_IOV ? (const uint8_t *)&qp->kept->v : qp->kept->data;
-	return &qp->kept->s;
+	*payload = qp->ooo.list->s.flags & DPA_PKT_IOV ? (const uint8_t *)&qp->ooo.list->v
+						       : qp->ooo.list->data;
+	return &qp->ooo.list->s;
 }
 
 void dpa_kept_done(struct dpa_hw_qp *qp)
 {
-	drop_one(qp, &qp->kept);
+	drop_one(qp, &qp->ooo.list);
 }
 
 void dpa_kept_drop(struct dpa_hw_qp *qp)
 {
-	while (qp->kept)
-		drop_one(qp, &qp->kept);
+	while (qp->ooo.list)
+		drop_one(qp, &qp->ooo.list);
 }

@@ -272,7 +272,7 @@ static uint32_t write_sge(struct dpa_hw_qp *qp, uint32_t key, void *dst, const u
 	if (key)
 		return dpa_foreign_put(qp, dpa_foreign_of(qp->hw, key), (uintptr_t)dst, src,
 				       (uint32_t)n);
-	if (dst == qp->hw->null_sink)
+	if (dst == qp->hw->mrs.sink)
 		return 0;
 	return dpa_copy_out(qp->hw, (uintptr_t)dst, src, n) ? DPA_SYN_LOCAL_FAULT : 0;
 }
@@ -286,7 +286,7 @@ static uint32_t scatter_careful(struct dpa_hw_qp *qp, const struct dpa_pieces *v
 
 	for (int i = 0; i < cnt && !syn; i++) {
 		uint8_t *dst = iov[i].iov_base;
-		bool nowhere = dst == qp->hw->null_sink;
+		bool nowhere = dst == qp->hw->mrs.sink;
 		size_t left = iov[i].iov_len;
 
 		while (left && !syn) {

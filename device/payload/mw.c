@@ -6,7 +6,7 @@
  *   key 0, parent 0     allocated, not bound
  *   key != 0, parent    bound: `parent` is the region's entry plus 1, counted there in nmw
  *
- * Binding and unbinding run under the QP's lock and hw->mw_lock, allocation under hw->ctl. Before
+ * Binding and unbinding run under the QP's lock and hw->mw.lock, allocation under hw->ctl. Before
  * an unbind is reported it waits for peers that use the window directly (direct/direct.h). It also
  * waits for threads of this process that carry out packets of other QPs, because a window of type 1
  * does not belong to its QP.
@@ -71,7 +71,7 @@ uint32_t dpa_mw_begin(struct dpa_hw *hw, struct dpa_mr *mw, uint32_t index, uint
 {
 	uint32_t key;
 
-	dpa_spin_lock(&hw->mw_lock); /* a bind of the last owner may still come */
+	dpa_spin_lock(&hw->mw.lock); /* a bind of the last owner may still come */
 	mw->kind = (uint8_t)type;
 	mw->access = 0;
 	mw->length = 0;
@@ -79,7 +79,7 @@ uint32_t dpa_mw_begin(struct dpa_hw *hw, struct dpa_mr *mw, uint32_t index, uint
 	mw->owner = owner;
 	set_parent(mw, 0);
 	key = new_key(mw, index);
-	dpa_spin_unlock(&hw->mw_lock);
+	dpa_spin_unlock(&hw->mw.lock);
 	return key;
 }
 
@@ -87,13 +87,13 @@ bool dpa_mw_end(struct dpa_hw *hw, struct dpa_mr *mw, uint32_t rkey)
 {
 	bool found;
 
-	dpa_spin_lock(&hw->mw_lock);
+	dpa_spin_lock(&hw->mw.lock);
 	found = is_window(mw, rkey);
 	if (found) {
 		unbind_mw(hw, mw);
 		mw->owner = 0; /* cannot be bound again */
 	}
-	dpa_spin_unlock(&hw->mw_lock);
+	dpa_spin_unlock(&hw->mw.lock);
 	return found;
 }
 
@@ -122,14 +122,14 @@ static uint32_t check_bind(struct dpa_hw_qp *qp, const struct dpa_mr *mw, uint32
  */
 static void leave_windows(struct dpa_hw_qp *me)
 {
-	const uint32_t nslab = atomic_load_explicit(&me->hw->nslab, memory_order_acquire);
+	const uint32_t nslab = atomic_load_explicit(&me->hw->qps.nslab, memory_order_acquire);
 
 	atomic_store_explicit(&me->in_window, 0, memory_order_release);
 	dpa_full_fence();
 	for (uint32_t i = 0; i < nslab; i++) {
 		uint32_t n = 0;
 
-		while (atomic_load_explicit(&me->hw->slab[i]->in_window, memory_order_acquire))
+		while (atomic_load_explicit(&me->hw->qps.slab[i]->in_window, memory_order_acquire))
 			dpa_relax(&n);
 	}
 }
@@ -174,27 +174,27 @@ uint32_t dpa_mw_bind(struct dpa_hw_qp *qp, uint32_t old_key, uint32_t new_key, u
 	uint32_t syn, n = 0;
 	uint64_t addr = 0;
 
-	dpa_spin_lock(&hw->mw_lock);
+	dpa_spin_lock(&hw->mw.lock);
 	while (!(syn = check_bind(qp, mw, old_key, va, b, &addr)) &&
-	       (mw->parent || (mw->kind == DPA_KIND_MW1 && hw->mw_unbinding))) {
+	       (mw->parent || (mw->kind == DPA_KIND_MW1 && hw->mw.unbinding))) {
 		/* otherwise another thread has unbound it, and waits */
 		const bool mine = mw->parent;
 
 		if (mine)
 			unbind_mw(hw, mw);
-		hw->mw_unbinding += mine;
-		dpa_spin_unlock(&hw->mw_lock);
+		hw->mw.unbinding += mine;
+		dpa_spin_unlock(&hw->mw.lock);
 		leave_windows(qp);
 		if (mine)
 			dpa_hazards_wait(hw);
 		else
 			dpa_relax(&n);
-		dpa_spin_lock(&hw->mw_lock);
-		hw->mw_unbinding -= mine;
+		dpa_spin_lock(&hw->mw.lock);
+		hw->mw.unbinding -= mine;
 	}
 	if (!syn && b->length)
 		give_mw(qp, mw, bound_key(mw, index, new_key), va, addr, b);
-	dpa_spin_unlock(&hw->mw_lock);
+	dpa_spin_unlock(&hw->mw.lock);
 	return syn;
 }
 
@@ -208,13 +208,13 @@ uint32_t dpa_mw_invalidate(struct dpa_hw_qp *qp, uint32_t key)
 	struct dpa_mr *mw = &hw->export->mr[key >> DPA_KEY_TAG_BITS];
 	uint32_t syn = DPA_SYN_INV_RKEY;
 
-	dpa_spin_lock(&hw->mw_lock);
+	dpa_spin_lock(&hw->mw.lock);
 	if (key && atomic_load_explicit(&mw->key, memory_order_acquire) == key &&
 	    mw->kind == DPA_KIND_MW2 && mw->qpn == qp->qpn && mw->pdn == qp->pdn) {
 		unbind_mw(hw, mw);
 		syn = 0;
 	}
-	dpa_spin_unlock(&hw->mw_lock);
+	dpa_spin_unlock(&hw->mw.lock);
 	if (!syn)
 		dpa_hazards_wait(hw);
 	return syn;

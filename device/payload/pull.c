@@ -387,7 +387,7 @@ int dpa_pull_bring(struct dpa_tx *tx)
 	if (dpa_likely(!serial) || serial > UINT32_MAX || !tx->peer->can_pull || !dpa_guard_works())
 		return 0;
 	qp = atomic_load_explicit(
-		&hw->qp_tab[atomic_load_explicit(&j->src, memory_order_relaxed) & DPA_QPN_INDEX],
+		&hw->qps.tab[atomic_load_explicit(&j->src, memory_order_relaxed) & DPA_QPN_INDEX],
 		memory_order_acquire);
 	/* The holder of the lock works on the QP, and may be the receiver's thread. */
 	if (!qp || !dpa_qplock_enter_or_note(&qp->lock))

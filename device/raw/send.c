@@ -91,7 +91,7 @@ int dpa_raw_send(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_ctrl *
 	 * or doubled.
 	 */
 	for (; r->mc_at < count; r->mc_at++) {
-		if (qp->block_self && mcast && to[r->mc_at].qpn == qp->qpn)
+		if (qp->ud.block_self && mcast && to[r->mc_at].qpn == qp->qpn)
 			continue;
 		if (!deliver_frame(qp, &to[r->mc_at], frame, n))
 			return 1;

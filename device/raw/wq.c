@@ -43,15 +43,15 @@ int dpa_hw_create_wq(struct dpa_hw_ctx *ctx, const struct dpa_wq_attr *a, struct
 	wq->rq.cq = a->cq;
 	wq->rq.user_handle = a->user_handle;
 	pthread_mutex_lock(&hw->ctl);
-	if (!hw->pd_refs[a->pdn])
+	if (!hw->pd.refs[a->pdn])
 		ret = EINVAL;
-	else if (hw->nwq >= DPA_MAX_WQ)
+	else if (hw->num.wq >= DPA_MAX_WQ)
 		ret = ENOMEM;
 	if (!ret) {
-		hw->nwq++;
-		hw->pd_refs[a->pdn]++;
+		hw->num.wq++;
+		hw->pd.refs[a->pdn]++;
 		atomic_fetch_add_explicit(&a->cq->refs, 1, memory_order_acq_rel);
-		*wqn = wq->wqn = WQN_FIRST + hw->next_wqn++ % WQN_FIRST;
+		*wqn = wq->wqn = WQN_FIRST + hw->next.wqn++ % WQN_FIRST;
 	}
 	pthread_mutex_unlock(&hw->ctl);
 	if (ret == ENOMEM)
@@ -142,8 +142,8 @@ int dpa_hw_destroy_wq(struct dpa_hw_wq *wq)
 
 	pthread_mutex_lock(&hw->ctl);
 	if (!atomic_load_explicit(&wq->refs, memory_order_acquire)) {
-		hw->nwq--;
-		hw->pd_refs[wq->rq.pdn]--;
+		hw->num.wq--;
+		hw->pd.refs[wq->rq.pdn]--;
 		atomic_fetch_sub_explicit(&wq->rq.cq->refs, 1, memory_order_acq_rel);
 		ret = 0;
 	}
@@ -181,10 +181,10 @@ int dpa_hw_create_ind_table(struct dpa_hw_ctx *ctx, struct dpa_hw_wq *const *wqs
 	t->mask = n - 1;
 	memcpy(t->wq, wqs, n * sizeof(t->wq[0]));
 	pthread_mutex_lock(&hw->ctl);
-	if (hw->nind >= DPA_MAX_IND)
+	if (hw->num.ind >= DPA_MAX_IND)
 		ret = ENOMEM;
 	if (!ret) {
-		hw->nind++;
+		hw->num.ind++;
 		hold_wqs(t, 1);
 	}
 	pthread_mutex_unlock(&hw->ctl);
@@ -205,7 +205,7 @@ int dpa_hw_destroy_ind_table(struct dpa_hw_ind_table *t)
 
 	pthread_mutex_lock(&hw->ctl);
 	if (!atomic_load_explicit(&t->refs, memory_order_acquire)) {
-		hw->nind--;
+		hw->num.ind--;
 		hold_wqs(t, -1);
 		ret = 0;
 	}

@@ -30,7 +30,7 @@ static bool held_back(const struct dpa_hw_qp *qp)
 	c = dpa_wqe_ctrl(qp, r->send_idx);
 	lossy = qp->type == DPA_QP_RC && dpa_lossy(qp);
 	if (!r->send_off) {
-		if (qp->slow.fence_sq && !qp->direct_begun &&
+		if (qp->slow.fence_sq && !qp->part.begun &&
 		    dpa_psn_diff(r->send_psn, r->max_psn) >= 0)
 			return true;
 		if ((c->flags & DPA_WQE_FENCE && r->rd_out) ||

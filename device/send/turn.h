@@ -15,7 +15,7 @@ static inline bool dpa_is_initiator(const struct dpa_hw_qp *qp)
 
 static inline uint32_t dpa_next_turn(const struct dpa_hw_qp *qp)
 {
-	return (qp->turn + 1) & ~DPA_TURN_KEEPS ? (qp->turn + 1) & ~DPA_TURN_KEEPS : 1;
+	return (qp->xrc.turn + 1) & ~DPA_TURN_KEEPS ? (qp->xrc.turn + 1) & ~DPA_TURN_KEEPS : 1;
 }
 
 /* The packets that were sent are lost: begin the epoch again. */
@@ -25,7 +25,7 @@ static inline void dpa_turn_again(struct dpa_hw_qp *qp)
 
 	if (!dpa_is_initiator(qp) || !r->turned)
 		return;
-	qp->turn = dpa_next_turn(qp);
+	qp->xrc.turn = dpa_next_turn(qp);
 	r->turn_idx = r->una_idx;
 	r->turn_keeps |= r->una_psn != r->turn_psn;
 }

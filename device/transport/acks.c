@@ -13,14 +13,14 @@ static void ack_later(struct dpa_hw_qp *qp)
 {
 	struct dpa_hw *hw = qp->hw;
 
-	dpa_spin_lock(&hw->ack_lock);
-	if (!qp->ack_listed) {
-		qp->ack_listed = true;
-		qp->ack_next = hw->ack_list;
-		hw->ack_list = qp;
+	dpa_spin_lock(&hw->acks.lock);
+	if (!qp->late.listed) {
+		qp->late.listed = true;
+		qp->late.next = hw->acks.list;
+		hw->acks.list = qp;
 	}
-	atomic_store_explicit(&hw->acks_owed, 1, memory_order_release);
-	dpa_spin_unlock(&hw->ack_lock);
+	atomic_store_explicit(&hw->acks.owed, 1, memory_order_release);
+	dpa_spin_unlock(&hw->acks.lock);
 }
 
 void dpa_acks_send(struct dpa_hw *hw)
@@ -28,15 +28,15 @@ void dpa_acks_send(struct dpa_hw *hw)
 	struct dpa_hw_qp *qp, *next;
 
 	for (;;) {
-		dpa_spin_lock(&hw->ack_lock);
-		qp = hw->ack_list;
-		next = qp ? qp->ack_next : NULL;
-		hw->ack_list = next;
+		dpa_spin_lock(&hw->acks.lock);
+		qp = hw->acks.list;
+		next = qp ? qp->late.next : NULL;
+		hw->acks.list = next;
 		if (qp)
-			qp->ack_listed = false;
+			qp->late.listed = false;
 		if (!next)
-			atomic_store_explicit(&hw->acks_owed, 0, memory_order_relaxed);
-		dpa_spin_unlock(&hw->ack_lock);
+			atomic_store_explicit(&hw->acks.owed, 0, memory_order_relaxed);
+		dpa_spin_unlock(&hw->acks.lock);
 		if (!qp)
 			return;
 		dpa_qplock_lock(&qp->lock);
@@ -63,23 +63,23 @@ void dpa_acks_leave(struct dpa_hw *hw)
 	struct dpa_hw_qp *qp;
 
 	for (;;) {
-		if (!dpa_spin_try(&hw->ack_lock))
+		if (!dpa_spin_try(&hw->acks.lock))
 			return;
-		qp = hw->ack_list;
+		qp = hw->acks.list;
 		if (qp) {
-			hw->ack_list = qp->ack_next;
-			qp->ack_listed = false;
+			hw->acks.list = qp->late.next;
+			qp->late.listed = false;
 		} else {
-			atomic_store_explicit(&hw->acks_owed, 0, memory_order_relaxed);
+			atomic_store_explicit(&hw->acks.owed, 0, memory_order_relaxed);
 		}
-		dpa_spin_unlock(&hw->ack_lock);
+		dpa_spin_unlock(&hw->acks.lock);
 		if (!qp)
 			return;
 		if (!dpa_qplock_enter_or_note(&qp->lock))
 			continue;
 		/* if the ring has no room the QP is scheduled again */
 		if (qp->qpn && qp->peer && is_lock_free(&qp->peer->tx[qp->lane].lock) &&
-		    is_lock_free(&hw->pend_lock))
+		    is_lock_free(&hw->pend.lock))
 			dpa_responder_flush(qp);
 		dpa_qp_leave(qp);
 	}
@@ -88,15 +88,15 @@ void dpa_acks_leave(struct dpa_hw *hw)
 void dpa_acks_forget(struct dpa_hw_qp *qp)
 {
 	struct dpa_hw *hw = qp->hw;
-	struct dpa_hw_qp **p = &hw->ack_list;
+	struct dpa_hw_qp **p = &hw->acks.list;
 
-	dpa_spin_lock(&hw->ack_lock);
+	dpa_spin_lock(&hw->acks.lock);
 	while (*p && *p != qp)
-		p = &(*p)->ack_next;
+		p = &(*p)->late.next;
 	if (*p)
-		*p = qp->ack_next;
-	qp->ack_listed = false;
-	dpa_spin_unlock(&hw->ack_lock);
+		*p = qp->late.next;
+	qp->late.listed = false;
+	dpa_spin_unlock(&hw->acks.lock);
 }
 
 void dpa_pkt_done(struct dpa_hw_qp *qp, bool soon)

@@ -395,7 +395,7 @@ static void mark_acks_pending(const struct dpa_acks *acks, struct dpa_hw *hw)
 {
 	for (uint32_t i = 0; i < acks->n; i++) {
 		struct dpa_hw_qp *qp =
-			atomic_load_explicit(&hw->qp_tab[acks->ack[i].src], memory_order_acquire);
+			atomic_load_explicit(&hw->qps.tab[acks->ack[i].src], memory_order_acquire);
 
 		if (!qp)
 			continue;

@@ -66,9 +66,9 @@ void dpa_pkt_done(struct dpa_hw_qp *qp, bool soon);
 void dpa_acks_forget(struct dpa_hw_qp *qp);
 static inline void dpa_acks_settle(struct dpa_hw *hw)
 {
-	if (dpa_unlikely(atomic_load_explicit(&hw->corks, memory_order_acquire)))
+	if (dpa_unlikely(atomic_load_explicit(&hw->cork.any, memory_order_acquire)))
 		dpa_corks_send(hw);
-	if (dpa_unlikely(atomic_load_explicit(&hw->acks_owed, memory_order_acquire)))
+	if (dpa_unlikely(atomic_load_explicit(&hw->acks.owed, memory_order_acquire)))
 		dpa_acks_send(hw);
 }
 /* Answer a packet to a QP that does not exist: the sender treats it as lost, as on a wire. */

@@ -13,7 +13,7 @@
  * are outstanding; a message to mapped memory waits if RDMA WRITEs and READs are. Otherwise a
  * program that keeps 128 of them outstanding, like perftest, would never use this path.
  *
- * A long message goes in segments (qp->direct_off); one of more than BYTES in several calls. If it
+ * A long message goes in segments (qp->part.off); one of more than BYTES in several calls. If it
  * cannot continue this way all of it goes by packet, including the part that was moved already.
  */
 #include <errno.h>
@@ -123,7 +123,7 @@ static enum verdict direct_applies(struct dpa_hw_qp *qp, const struct dpa_wqe_ct
 			   !seems_mapped(qp) && !is_awaited(qp, c, pi)))
 		return BY_PACKET;
 	/* in SQD a message that has begun is finished */
-	if (((qp->slow.not_rts || qp->slow.fence_sq) && !qp->direct_off) || qp->slow.limited ||
+	if (((qp->slow.not_rts || qp->slow.fence_sq) && !qp->part.off) || qp->slow.limited ||
 	    qp->slow.cqe_lost || qp->slow.inspected || dpa_lossy(qp))
 		return BY_PACKET;
 	if (wait)
@@ -207,7 +207,7 @@ static bool conn_takes(const struct dpa_hw_qp *qp, uint64_t conn, uint32_t len)
 {
 	const uint32_t theirs = dpa_conn_mtu(conn);
 
-	if (qp->type == DPA_QP_RC && (conn & ~DPA_CONN_FRESH) != qp->conn_known)
+	if (qp->type == DPA_QP_RC && (conn & ~DPA_CONN_FRESH) != qp->step.known)
 		return false;
 	return theirs == qp->mtu || (len <= theirs && len <= qp->mtu);
 }
@@ -372,7 +372,7 @@ static bool direct_one(struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c, uint3
 {
 	uint8_t copy[DPA_MAX_INLINE];
 	struct iovec iov[DPA_PULL_IOV];
-	struct op o = {.iov = iov, .len = n, .off = qp->direct_off, .total = length_of(c)};
+	struct op o = {.iov = iov, .len = n, .off = qp->part.off, .total = length_of(c)};
 	uint64_t only = 0;
 	int err = EFAULT;
 
@@ -380,30 +380,30 @@ static bool direct_one(struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c, uint3
 	    local_iov(qp, c, o.off, n, only, copy, iov, &o.cnt))
 		err = carry_out(qp, c, &o);
 	if (!err) {
-		qp->direct_fails = 0;
-		qp->direct_off += n;
-		if (qp->direct_off < o.total)
+		qp->skip.fails = 0;
+		qp->part.off += n;
+		if (qp->part.off < o.total)
 			return true;
-		qp->direct_off = 0;
+		qp->part.off = 0;
 		direct_done(qp, c);
 		return true;
 	}
 	/* the kernel refuses: a filter, another user namespace, or no such process */
 	if (err != ESTALE && err != EFAULT)
-		qp->direct_rest = NO_PEER;
+		qp->skip.messages = NO_PEER;
 	return false;
 }
 
 /* True for operations that skip this path for a while. */
 static bool direct_rests(struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c)
 {
-	if (dpa_op_is_atomic(c->opcode) && qp->atomic_rest) {
-		qp->atomic_rest--;
+	if (dpa_op_is_atomic(c->opcode) && qp->skip.atomics) {
+		qp->skip.atomics--;
 		return true;
 	}
-	if (dpa_likely(!qp->direct_rest))
+	if (dpa_likely(!qp->skip.messages))
 		return false;
-	qp->direct_rest -= qp->direct_rest != NO_PEER;
+	qp->skip.messages -= qp->skip.messages != NO_PEER;
 	return true;
 }
 
@@ -411,10 +411,10 @@ static bool direct_rests(struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c)
 static void rest_direct(struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c)
 {
 	if (dpa_op_is_atomic(c->opcode))
-		qp->atomic_rest = REST;
-	else if (!qp->direct_rest) {
-		qp->direct_rest = (uint16_t)(REST << qp->direct_fails);
-		qp->direct_fails += qp->direct_fails < MORE;
+		qp->skip.atomics = REST;
+	else if (!qp->skip.messages) {
+		qp->skip.messages = (uint16_t)(REST << qp->skip.fails);
+		qp->skip.fails += qp->skip.fails < MORE;
 	}
 }
 
@@ -424,22 +424,22 @@ static void rest_direct(struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c)
  */
 static bool may_wait(struct dpa_hw_qp *qp)
 {
-	if (!qp->direct_until) {
-		qp->direct_until = dpa_now_ns() + LATER_NS;
-		dpa_schedule(qp, qp->direct_until);
+	if (!qp->part.until) {
+		qp->part.until = dpa_now_ns() + LATER_NS;
+		dpa_schedule(qp, qp->part.until);
 		return true;
 	}
-	if (dpa_now_ns() < qp->direct_until)
+	if (dpa_now_ns() < qp->part.until)
 		return true;
-	qp->direct_until = 0;
+	qp->part.until = 0;
 	return false;
 }
 
 /* The whole WQE goes by packet. It has begun, which matters in SQD. */
 static void begins_again(struct dpa_hw_qp *qp)
 {
-	qp->direct_begun |= qp->direct_off != 0;
-	qp->direct_off = 0;
+	qp->part.begun |= qp->part.off != 0;
+	qp->part.off = 0;
 }
 
 /* Context: the QP's lock; the peer is UP. */
@@ -450,7 +450,7 @@ int dpa_direct_run(struct dpa_hw_qp *qp, uint32_t pi)
 
 	while (qp->req.send_idx != pi) {
 		const struct dpa_wqe_ctrl *c = dpa_wqe_ctrl(qp, qp->req.send_idx);
-		uint32_t len = length_of(c) - qp->direct_off, idx = qp->req.send_idx;
+		uint32_t len = length_of(c) - qp->part.off, idx = qp->req.send_idx;
 		uint32_t near = (uint32_t)dpa_near_run(qp, &left);
 
 		if (near) {
@@ -465,7 +465,7 @@ int dpa_direct_run(struct dpa_hw_qp *qp, uint32_t pi)
 			break;
 		switch (direct_applies(qp, c, pi)) {
 		case BY_PACKET:
-			qp->direct_until = 0;
+			qp->part.until = 0;
 			begins_again(qp);
 			return n;
 		case LATER:
@@ -474,7 +474,7 @@ int dpa_direct_run(struct dpa_hw_qp *qp, uint32_t pi)
 			rest_direct(qp, c);
 			return n;
 		case DIRECT:
-			qp->direct_until = 0;
+			qp->part.until = 0;
 			break;
 		}
 		if (len > left || ++together > TOGETHER)

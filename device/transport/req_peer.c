@@ -17,16 +17,17 @@
 
 static bool is_refused(const struct dpa_hw_qp *qp)
 {
-	return atomic_load_explicit(&qp->peer->no_fds, memory_order_relaxed) != qp->no_fds_seen;
+	return atomic_load_explicit(&qp->peer->no_fds, memory_order_relaxed) !=
+	       qp->meet.no_fds_seen;
 }
 
 /* An earlier refusal is no answer to this QP's attempt. */
 static void begin_to_meet(struct dpa_hw_qp *qp)
 {
-	if (qp->meets == qp->peer)
+	if (qp->meet.peer == qp->peer)
 		return;
-	qp->meets = qp->peer;
-	qp->no_fds_seen = atomic_load_explicit(&qp->peer->no_fds, memory_order_relaxed);
+	qp->meet.peer = qp->peer;
+	qp->meet.no_fds_seen = atomic_load_explicit(&qp->peer->no_fds, memory_order_relaxed);
 }
 
 bool dpa_resolve(struct dpa_hw_qp *qp)
@@ -42,13 +43,13 @@ bool dpa_resolve(struct dpa_hw_qp *qp)
 			return false;
 		}
 		qp->peer = p;
-		qp->meets = NULL;
-		qp->conn_known = qp->conn_maybe = 0; /* they were of another peer */
+		qp->meet.peer = NULL;
+		qp->step.known = qp->step.maybe = 0; /* they were of another peer */
 	}
 	state = atomic_load_explicit(&p->state, memory_order_acquire);
 	if (dpa_likely(state == DPA_PEER_UP)) {
 		qp->tx = &p->tx[qp->lane];
-		qp->meets = NULL;
+		qp->meet.peer = NULL;
 		qp->req.dead_at = 0; /* it was for another peer */
 		if (!p->wire)
 			dpa_in_step(qp); /* while nothing was sent this is known at once */
@@ -70,7 +71,7 @@ bool dpa_resolve(struct dpa_hw_qp *qp)
 		return false;
 	}
 	if (is_refused(qp)) {
-		qp->meets = NULL; /* the next attempt starts from the beginning */
+		qp->meet.peer = NULL; /* the next attempt starts from the beginning */
 		dpa_no_fds(qp);
 		return false;
 	}

@@ -69,7 +69,7 @@ static inline bool dpa_req_may_cork(const struct dpa_hw_qp *qp, const struct dpa
 	       tx->head - tx->tail < DPA_REQ_CORK_SLOTS &&
 	       tx->dhead - tx->dtail < DPA_LANE_UNITS / 4 &&
 	       dpa_psn_diff(r->send_psn, r->una_psn) - n >= DPA_REQ_CORK_OUT &&
-	       !atomic_load_explicit(&qp->hw->service_asleep, memory_order_relaxed);
+	       !atomic_load_explicit(&qp->hw->sleep.service, memory_order_relaxed);
 }
 
 /* Sets how the link sends the packets of this call. Context: tx->lock. */

@@ -396,7 +396,7 @@ static enum step send_step(struct dpa_hw_qp *qp)
 
 	if (!r->send_off) {
 		/* SQD: nothing new is sent; a retransmission is. */
-		if (dpa_unlikely(qp->slow.fence_sq) && !qp->direct_begun &&
+		if (dpa_unlikely(qp->slow.fence_sq) && !qp->part.begun &&
 		    dpa_psn_diff(r->send_psn, r->max_psn) >= 0)
 			return STEP_WAIT;
 		syn = dpa_check_wqe(qp, idx, c, &one);
@@ -437,7 +437,7 @@ static enum step send_step(struct dpa_hw_qp *qp)
 		st = send_data(qp, idx, c, one);
 	if (st != STEP_SENT)
 		return st;
-	qp->direct_begun = false;
+	qp->part.begun = false;
 	if (lossy)
 		dpa_loss_sent(qp, psn);
 	now_sent(r);
@@ -530,8 +530,8 @@ static void check_drained(struct dpa_hw_qp *qp)
 {
 	struct dpa_req *r = &qp->req;
 
-	if (!qp->attr.sq_draining || r->una_idx != r->send_idx || r->send_off || qp->direct_off ||
-	    qp->direct_begun || dpa_psn_diff(r->max_psn, r->una_psn) > 0)
+	if (!qp->attr.sq_draining || r->una_idx != r->send_idx || r->send_off || qp->part.off ||
+	    qp->part.begun || dpa_psn_diff(r->max_psn, r->una_psn) > 0)
 		return;
 	qp->attr.sq_draining = 0;
 	if (qp->attr.sqd_async_notify)

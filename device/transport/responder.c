@@ -414,7 +414,7 @@ void dpa_responder_rx(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct 
 		      const uint8_t *payload)
 {
 	one_request(qp, peer, s, payload);
-	if (dpa_likely(!qp->kept))
+	if (dpa_likely(!qp->ooo.list))
 		return;
 	while (!dpa_resp_failing(&qp->resp) && !qp->resp.nak_sent &&
 	       (s = dpa_kept_next(qp, &payload))) {
@@ -422,11 +422,11 @@ void dpa_responder_rx(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct 
 
 		one_request(qp, peer, s, payload);
 		/* RNR: it is sent again. Or the QP is in error and keeps nothing. */
-		if (qp->resp.epsn == was || !qp->kept)
+		if (qp->resp.epsn == was || !qp->ooo.list)
 			break;
 		dpa_kept_done(qp);
 	}
-	if (qp->kept && !dpa_resp_failing(&qp->resp))
+	if (qp->ooo.list && !dpa_resp_failing(&qp->resp))
 		nak_gap(qp); /* another packet is missing */
 }
 

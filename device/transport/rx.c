@@ -257,8 +257,8 @@ void dpa_transport_reset(struct dpa_hw_qp *qp)
 	qp->resp.from = DPA_FROM_UNKNOWN;
 	qp->resp.again = 0;
 	qp->resp.nak_strange = false;
-	qp->id_row = 0;
-	qp->straight = false;
+	qp->id.row = 0;
+	qp->id.straight = false;
 	qp->resp.rd_head = qp->resp.rd_tail = 0;
 	memset(qp->resp.rd, 0, sizeof(qp->resp.rd));
 	for (uint32_t i = 0; i < DPA_MAX_RD_ATOMIC; i++)

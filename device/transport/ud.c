@@ -163,7 +163,7 @@ bool dpa_ud_waited(struct dpa_hw_qp *qp, struct dpa_peer *p)
 {
 	uint64_t now = dpa_now_ns();
 
-	qp->held_by = p->wire ? NULL : p;
+	qp->ud.held_by = p->wire ? NULL : p;
 	if (qp->leaving && dpa_peer_is_spent(p))
 		return true;
 	if (!qp->req.ud_since)
@@ -182,7 +182,7 @@ bool dpa_ud_meets(struct dpa_hw_qp *qp, struct dpa_peer *p)
 	if (dpa_likely(atomic_load_explicit(&p->state, memory_order_acquire) !=
 		       DPA_PEER_CONNECTING))
 		return false;
-	qp->held_by = p->wire ? NULL : p;
+	qp->ud.held_by = p->wire ? NULL : p;
 	if (qp->leaving && dpa_peer_is_spent(p))
 		return false;
 	now = dpa_now_ns();
@@ -281,7 +281,7 @@ static int mcast_send(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_c
 	struct dpa_req *r = &qp->req;
 
 	for (; !*syn && dpa_board_mcast_next(b, av->dgid, &r->mc_at, &av->dqpn); r->mc_at++) {
-		if (qp->block_self && av->dqpn == qp->qpn)
+		if (qp->ud.block_self && av->dqpn == qp->qpn)
 			continue;
 		if (send_to(qp, idx, c, dpa_peer_of_qpn(qp->hw, av->dqpn), av, syn))
 			return 1;
@@ -303,7 +303,7 @@ static bool waits_for_path(struct dpa_hw_qp *qp)
 
 	if (!qp->gsi || qp->leaving)
 		return false;
-	qp->held_by = NULL;
+	qp->ud.held_by = NULL;
 	if (!qp->req.ud_since)
 		qp->req.ud_since = now;
 	if (now - qp->req.ud_since > GSI_PATIENCE_NS)

@@ -108,14 +108,14 @@ void dpa_branch_attr(struct dpa_hw_qp *qp, struct dpa_qp_attr *a)
 		return;
 	}
 	take_attr(&t, a);
-	a->state = qp->state == DPA_QPS_ERR && qp->conn == t.conn ? DPA_QPS_ERR : t.state;
+	a->state = qp->state == DPA_QPS_ERR && qp->xrc.conn == t.conn ? DPA_QPS_ERR : t.state;
 }
 
 int dpa_branch_get(struct dpa_hw_ctx *ctx, uint32_t xrcd, uint32_t qpn, struct dpa_hw_qp **out)
 {
 	struct dpa_hw *hw = ctx->hw;
 	struct dpa_qp_attr_create a = {.type = DPA_QP_XRC_RECV, .xrcd = xrcd};
-	_Atomic(struct dpa_hw_qp *) *at = &hw->qp_tab[qpn & DPA_QPN_INDEX];
+	_Atomic(struct dpa_hw_qp *) *at = &hw->qps.tab[qpn & DPA_QPN_INDEX];
 	struct dpa_hw_qp *qp = atomic_load_explicit(at, memory_order_relaxed);
 	struct target t;
 
@@ -132,9 +132,9 @@ int dpa_branch_get(struct dpa_hw_ctx *ctx, uint32_t xrcd, uint32_t qpn, struct d
 		return ENOMEM;
 	dpa_qplock_lock(&qp->lock);
 	dpa_qp_init(qp, ctx, &a);
-	qp->branch = true;
+	qp->xrc.branch = true;
 	qp->qpn = qpn;
-	hw->nbranch++;
+	hw->xrc.nbranch++;
 	atomic_store_explicit(at, qp, memory_order_release);
 	dpa_qp_leave(qp);
 	*out = qp;
@@ -143,7 +143,7 @@ int dpa_branch_get(struct dpa_hw_ctx *ctx, uint32_t xrcd, uint32_t qpn, struct d
 
 void dpa_branch_free(struct dpa_hw_qp *qp)
 {
-	_Atomic(struct dpa_hw_qp *) *at = &qp->hw->qp_tab[qp->qpn & DPA_QPN_INDEX];
+	_Atomic(struct dpa_hw_qp *) *at = &qp->hw->qps.tab[qp->qpn & DPA_QPN_INDEX];
 
 	dpa_qplock_lock(&qp->lock);
 	if (atomic_load_explicit(at, memory_order_relaxed) == qp)
@@ -152,20 +152,20 @@ void dpa_branch_free(struct dpa_hw_qp *qp)
 	dpa_transport_reset(qp);
 	dpa_acks_forget(qp);
 	dpa_unschedule(qp);
-	qp->hw->nbranch--;
+	qp->hw->xrc.nbranch--;
 	dpa_qp_give(qp);
 	dpa_qp_leave(qp);
 }
 
 static bool is_branch_free(const struct dpa_hw_qp *qp)
 {
-	return qp->qpn && qp->branch && !qp->user_handle && !qp->openers;
+	return qp->qpn && qp->xrc.branch && !qp->user_handle && !qp->xrc.openers;
 }
 
 void dpa_branch_evict(struct dpa_hw *hw, uint32_t qpn)
 {
 	struct dpa_hw_qp *qp =
-		atomic_load_explicit(&hw->qp_tab[qpn & DPA_QPN_INDEX], memory_order_relaxed);
+		atomic_load_explicit(&hw->qps.tab[qpn & DPA_QPN_INDEX], memory_order_relaxed);
 
 	if (qp && is_branch_free(qp))
 		dpa_branch_free(qp);
@@ -173,18 +173,18 @@ void dpa_branch_evict(struct dpa_hw *hw, uint32_t qpn)
 
 void dpa_branches_end(struct dpa_hw *hw, uint32_t xrcd)
 {
-	for (uint32_t i = 0; hw->nbranch && i < hw->nslab; i++)
-		if (is_branch_free(hw->slab[i]) && hw->slab[i]->xrcd == xrcd)
-			dpa_branch_free(hw->slab[i]);
+	for (uint32_t i = 0; hw->xrc.nbranch && i < hw->qps.nslab; i++)
+		if (is_branch_free(hw->qps.slab[i]) && hw->qps.slab[i]->xrcd == xrcd)
+			dpa_branch_free(hw->qps.slab[i]);
 }
 
 void dpa_branches_forget(struct dpa_hw_ctx *ctx)
 {
 	struct dpa_hw *hw = ctx->hw;
 
-	for (uint32_t i = 0; hw->nbranch && i < hw->nslab; i++)
-		if (is_branch_free(hw->slab[i]) && hw->slab[i]->ctx == ctx)
-			dpa_branch_free(hw->slab[i]);
+	for (uint32_t i = 0; hw->xrc.nbranch && i < hw->qps.nslab; i++)
+		if (is_branch_free(hw->qps.slab[i]) && hw->qps.slab[i]->ctx == ctx)
+			dpa_branch_free(hw->qps.slab[i]);
 }
 
 static void sweep_branches(struct dpa_hw *hw)
@@ -192,24 +192,24 @@ static void sweep_branches(struct dpa_hw *hw)
 	struct target t;
 
 	pthread_mutex_lock(&hw->ctl);
-	for (uint32_t i = 0; hw->nbranch && i < hw->nslab; i++)
-		if (is_branch_free(hw->slab[i]) &&
-		    (!look_at_target(hw->board, hw->slab[i]->qpn, &t) ||
-		     t.xrcd != hw->slab[i]->xrcd))
-			dpa_branch_free(hw->slab[i]);
+	for (uint32_t i = 0; hw->xrc.nbranch && i < hw->qps.nslab; i++)
+		if (is_branch_free(hw->qps.slab[i]) &&
+		    (!look_at_target(hw->board, hw->qps.slab[i]->qpn, &t) ||
+		     t.xrcd != hw->qps.slab[i]->xrcd))
+			dpa_branch_free(hw->qps.slab[i]);
 	pthread_mutex_unlock(&hw->ctl);
 }
 
 void dpa_branches_tick(struct dpa_hw *hw, bool sweep)
 {
-	uint32_t qpn = atomic_load_explicit(&hw->branch_wanted, memory_order_acquire);
+	uint32_t qpn = atomic_load_explicit(&hw->xrc.wanted, memory_order_acquire);
 	struct dpa_hw_qp *qp;
 	struct target t;
 	int ret = EINVAL;
 
 	if (sweep) {
-		atomic_store_explicit(&hw->branch_refused, 0, memory_order_relaxed);
-		if (atomic_load_explicit(&hw->nbranch, memory_order_relaxed))
+		atomic_store_explicit(&hw->xrc.refused, 0, memory_order_relaxed);
+		if (atomic_load_explicit(&hw->xrc.nbranch, memory_order_relaxed))
 			sweep_branches(hw);
 	}
 	if (!qpn)
@@ -220,8 +220,8 @@ void dpa_branches_tick(struct dpa_hw *hw, bool sweep)
 		ret = dpa_branch_get(hw->ctxs, t.xrcd, qpn, &qp);
 	pthread_mutex_unlock(&hw->ctl);
 	if (ret)
-		atomic_store_explicit(&hw->branch_refused, qpn, memory_order_relaxed);
-	atomic_store_explicit(&hw->branch_wanted, 0, memory_order_release);
+		atomic_store_explicit(&hw->xrc.refused, qpn, memory_order_relaxed);
+	atomic_store_explicit(&hw->xrc.wanted, 0, memory_order_release);
 }
 
 /* ----------------------------------------------------------------------- replicas, packets */
@@ -244,13 +244,13 @@ bool dpa_branch_held(struct dpa_hw *hw, const struct dpa_slot *s)
 	struct target t;
 
 	if (dpa_likely(!is_request_slot(s) || !x->turn) ||
-	    atomic_load_explicit(&hw->branch_refused, memory_order_relaxed) == s->dqpn ||
+	    atomic_load_explicit(&hw->xrc.refused, memory_order_relaxed) == s->dqpn ||
 	    !dpa_board_xrc_srq_owner(hw->board, x->xrcsrq, &xrcd, &slot, &gen) ||
 	    slot != hw->board->slot || gen != hw->board->gen ||
 	    !look_at_target(hw->board, s->dqpn, &t) || t.xrcd != xrcd || !is_connected(&t) ||
 	    dpa_owner(t.slot, t.gen) == dpa_owner(slot, gen))
 		return false;
-	if (atomic_compare_exchange_strong_explicit(&hw->branch_wanted, &none, s->dqpn,
+	if (atomic_compare_exchange_strong_explicit(&hw->xrc.wanted, &none, s->dqpn,
 						    memory_order_acq_rel, memory_order_relaxed))
 		dpa_wake_self(hw);
 	return true;
@@ -260,7 +260,7 @@ static void begin_branch(struct dpa_hw_qp *qp, uint32_t turn, uint32_t psn)
 {
 	dpa_transport_reset(qp);
 	qp->resp.epsn = psn;
-	qp->turn = turn;
+	qp->xrc.turn = turn;
 }
 
 /* Takes over the target's current permissions and answers. */
@@ -268,7 +268,7 @@ static void take_how(struct dpa_hw_qp *qp, const struct target *t)
 {
 	take_attr(t, &qp->attr);
 	qp->access = (uint8_t)qp->attr.access;
-	qp->how = t->how;
+	qp->xrc.how = t->how;
 }
 
 /* Takes over the target's current state. */
@@ -279,7 +279,7 @@ static void follow_target(struct dpa_hw_qp *qp, const struct target *t)
 	qp->dest_qpn = t->dest_qpn;
 	qp->peer = NULL;
 	qp->tx = NULL;
-	qp->conn = t->conn;
+	qp->xrc.conn = t->conn;
 	dpa_qp_set_state(qp, DPA_QPS_RTR);
 	qp->comm_est = true; /* its target's process reports that event */
 }
@@ -303,12 +303,12 @@ static bool sent_by(struct dpa_hw *hw, const struct dpa_peer *p, const struct dp
 static bool target_rx(struct dpa_hw_qp *qp, const struct dpa_peer *p, const struct dpa_slot *s,
 		      uint32_t turn, bool keeps)
 {
-	if (!turn || turn == qp->turn)
+	if (!turn || turn == qp->xrc.turn)
 		return true;
 	if (!state_receives(qp->state) || qp->pkt_flags || !sent_by(qp->hw, p, s, qp->dest_qpn))
 		return false;
 	if (keeps)
-		qp->turn = turn; /* the expected PSN stays: rq_psn, or the next one */
+		qp->xrc.turn = turn; /* the expected PSN stays: rq_psn, or the next one */
 	else
 		begin_branch(qp, turn, s->psn);
 	return true;
@@ -323,17 +323,17 @@ bool dpa_branch_rx(struct dpa_hw_qp *qp, const struct dpa_peer *p, const struct 
 	if (!is_request_slot(s))
 		return true;
 	turn = x->turn & ~DPA_TURN_KEEPS;
-	if (!qp->branch)
+	if (!qp->xrc.branch)
 		return target_rx(qp, p, s, turn, x->turn & DPA_TURN_KEEPS);
 	if (!look_at_target(qp->hw->board, qp->qpn, &t) || t.xrcd != qp->xrcd || !is_connected(&t))
 		return false;
-	if (t.conn == qp->conn && t.how != qp->how) /* modified meanwhile */
+	if (t.conn == qp->xrc.conn && t.how != qp->xrc.how) /* modified meanwhile */
 		take_how(qp, &t);
-	if (t.conn == qp->conn && (!turn || turn == qp->turn))
+	if (t.conn == qp->xrc.conn && (!turn || turn == qp->xrc.turn))
 		return true;
 	if (!turn || !sent_by(qp->hw, p, s, t.dest_qpn))
 		return false;
-	if (t.conn != qp->conn) /* the connection changed */
+	if (t.conn != qp->xrc.conn) /* the connection changed */
 		follow_target(qp, &t);
 	begin_branch(qp, turn, s->psn);
 	return true;
@@ -410,7 +410,7 @@ bool dpa_turn_begin(struct dpa_hw_qp *qp)
 	}
 	qp->peer = p;
 	qp->tx = NULL;
-	qp->turn = dpa_next_turn(qp);
+	qp->xrc.turn = dpa_next_turn(qp);
 	/*
 	 * The first epoch, also if it begins again: the target still expects the PSN that it was
 	 * set up with.

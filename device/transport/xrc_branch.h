@@ -59,7 +59,7 @@ static inline uint32_t dpa_turn_number(const struct dpa_hw_qp *qp, uint32_t idx)
 
 	if (!r->turned || idx != r->turn_idx || idx != r->una_idx || r->send_off)
 		return 0;
-	return qp->turn | (r->turn_keeps ? DPA_TURN_KEEPS : 0);
+	return qp->xrc.turn | (r->turn_keeps ? DPA_TURN_KEEPS : 0);
 }
 /*
  * The process of the epoch died while nothing was outstanding to it, and it was not the target's

@@ -92,9 +92,9 @@ static void make_target(struct fuzz *f)
 				 .cq = f->th->b.rcq.cq};
 	struct dpa_qp_info info;
 
-	f->th->hw->xrc_srqs = calloc(DPA_MAX_SRQ, sizeof(*f->th->hw->xrc_srqs));
+	f->th->hw->xrc.srqs = calloc(DPA_MAX_SRQ, sizeof(*f->th->hw->xrc.srqs));
 	f->srq_buf = calloc(1u << LOG_SRQ, dpa_rwqe_stride(4));
-	MUST(f->th->hw->xrc_srqs && f->srq_buf);
+	MUST(f->th->hw->xrc.srqs && f->srq_buf);
 	MUST(!dpa_hw_open_xrcd(&f->th->ctx, &d, &f->xrcd));
 	s.buf = f->srq_buf;
 	s.xrcd = a.xrcd = f->xrcd;
@@ -105,12 +105,12 @@ static void make_target(struct fuzz *f)
 
 static void free_target(struct fuzz *f)
 {
-	void *srqs = (void *)f->th->hw->xrc_srqs;
+	void *srqs = (void *)f->th->hw->xrc.srqs;
 
 	MUST(!dpa_hw_destroy_qp(f->qp[1]));
 	MUST(!dpa_hw_destroy_srq(f->srq));
 	MUST(!dpa_hw_close_xrcd(&f->th->ctx, f->xrcd));
-	f->th->hw->xrc_srqs = NULL;
+	f->th->hw->xrc.srqs = NULL;
 	free(srqs);
 	free(f->srq_buf);
 }
@@ -179,7 +179,7 @@ void fuzz_begin(struct fuzz *f, uint8_t kind)
 		make_target(f);
 	if (type_of(f) == DPA_QP_UD) { /* B is the endpoint of QP1, too */
 		f->th->b.qp->attr.qkey = DPA_MAD_QKEY;
-		atomic_store(&f->th->hw->gsi_qpn, f->th->b.qp->qpn);
+		atomic_store(&f->th->hw->gsi.qpn, f->th->b.qp->qpn);
 	}
 }
 

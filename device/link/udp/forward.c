@@ -494,7 +494,7 @@ void dpa_fwd_close(struct dpa_udp *u)
 void dpa_fwd_unwatch(struct dpa_hw *hw)
 {
 	if (hw->udp->num_fd >= 0)
-		dpa_sys_epoll_ctl(hw->epfd, EPOLL_CTL_DEL, hw->udp->num_fd, NULL);
+		dpa_sys_epoll_ctl(hw->fd.epoll, EPOLL_CTL_DEL, hw->udp->num_fd, NULL);
 	hw->udp->num_fd = -1;
 }
 
@@ -509,7 +509,7 @@ void dpa_fwd_watch(struct dpa_hw *hw)
 	if (fd == -2)
 		return; /* as before; a stopped process must not delay the progress thread */
 	if (fd >= 0 && (fd != u->num_fd || ino != u->num_ino)) {
-		if (dpa_sys_epoll_ctl(hw->epfd, EPOLL_CTL_ADD, fd, &ev) && errno != EEXIST)
+		if (dpa_sys_epoll_ctl(hw->fd.epoll, EPOLL_CTL_ADD, fd, &ev) && errno != EEXIST)
 			fd = -1;
 		u->num_ino = ino;
 	}

@@ -112,7 +112,7 @@ static void deliver_run(struct batch *b)
 		r->n = 0;
 		return;
 	}
-	qp = atomic_load_explicit(&hw->qp_tab[r->dqpn & DPA_QPN_INDEX], memory_order_acquire);
+	qp = atomic_load_explicit(&hw->qps.tab[r->dqpn & DPA_QPN_INDEX], memory_order_acquire);
 	if (qp != b->cur) {
 		dpa_pkt_end(b->cur, true);
 		if (qp) {

@@ -499,11 +499,11 @@ void dpa_wire_cork(struct dpa_tx *tx)
 	if (tx->corked)
 		return;
 	tx->corked = true;
-	dpa_spin_lock(&hw->cork_lock);
-	tx->cork_next = hw->cork_list;
-	hw->cork_list = tx;
-	atomic_store_explicit(&hw->corks, 1, memory_order_release);
-	dpa_spin_unlock(&hw->cork_lock);
+	dpa_spin_lock(&hw->cork.lock);
+	tx->cork_next = hw->cork.list;
+	hw->cork.list = tx;
+	atomic_store_explicit(&hw->cork.any, 1, memory_order_release);
+	dpa_spin_unlock(&hw->cork.lock);
 }
 
 void dpa_corks_send(struct dpa_hw *hw)
@@ -511,11 +511,11 @@ void dpa_corks_send(struct dpa_hw *hw)
 	struct dpa_tx *tx, *next;
 	uint32_t psn;
 
-	dpa_spin_lock(&hw->cork_lock);
-	tx = hw->cork_list;
-	hw->cork_list = NULL;
-	atomic_store_explicit(&hw->corks, 0, memory_order_relaxed);
-	dpa_spin_unlock(&hw->cork_lock);
+	dpa_spin_lock(&hw->cork.lock);
+	tx = hw->cork.list;
+	hw->cork.list = NULL;
+	atomic_store_explicit(&hw->cork.any, 0, memory_order_relaxed);
+	dpa_spin_unlock(&hw->cork.lock);
 	for (; tx; tx = next) {
 		next = tx->cork_next;
 		dpa_spin_lock(&tx->lock);

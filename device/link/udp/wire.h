@@ -214,7 +214,7 @@ static inline uint64_t dpa_id_progress(const struct dpa_hw_qp *qp)
 static inline bool dpa_qpn_is_ours(struct dpa_hw *hw, uint32_t qpn)
 {
 	return qpn >> 16 == hw->board->board_num &&
-	       atomic_load_explicit(&hw->qp_tab[qpn & DPA_QPN_INDEX], memory_order_acquire);
+	       atomic_load_explicit(&hw->qps.tab[qpn & DPA_QPN_INDEX], memory_order_acquire);
 }
 
 /*

@@ -127,7 +127,7 @@ static void setup(void)
 		qp->slot = &side[i].slot;
 		qp->dbrec = &side[i].dbrec;
 		qp->user_handle = (uintptr_t)&side[i];
-		qp->eu_word = &side[i].slot.word;
+		qp->poll.word = &side[i].slot.word;
 		side[i].qp = qp;
 	}
 	cr_assert_eq(dpa_eu_init(hw), 0);
@@ -588,7 +588,7 @@ static struct dpa_wqe_ctrl *blueflame(struct side *s, uint8_t nbb, uint32_t inde
 	c->index = index;
 	if (nbb && nbb <= DPA_BF_BLOCKS)
 		c->check = dpa_wqe_check(c, nbb);
-	s->qp->eu_seen = 0;
+	s->qp->poll.seen = 0;
 	__atomic_store_n(&s->dbrec.sq_pi, index + nbb, __ATOMIC_RELEASE);
 	return c;
 }

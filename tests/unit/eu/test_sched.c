@@ -104,7 +104,7 @@ Test(sched, polling_is_ignored_for_longer_each_time_until_it_was_confirmed)
 	}
 	dpa_sched_confirm(hw);
 	dpa_sched_ignore(hw);
-	cr_expect_eq(atomic_load(&hw->ignore_polls), DPA_IGNORE_MIN);
+	cr_expect_eq(atomic_load(&hw->polls.ignored), DPA_IGNORE_MIN);
 }
 
 Test(sched, an_eu_sleeps_after_passes_without_work)

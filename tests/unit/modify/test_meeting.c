@@ -122,10 +122,10 @@ static void setup(void)
 	board.slot = board.gen = 1;
 	board.self = &self;
 	hw->board = &board;
-	hw->export_fd = memfd(sizeof(struct dpa_export));
-	hw->door_fd = memfd(4096);
+	hw->fd.export = memfd(sizeof(struct dpa_export));
+	hw->fd.door = memfd(4096);
 	hw->export = mmap(NULL, sizeof(*hw->export), PROT_READ | PROT_WRITE, MAP_SHARED,
-			  hw->export_fd, 0);
+			  hw->fd.export, 0);
 	cr_assert_neq(hw->export, MAP_FAILED);
 	peer->hw = hw;
 	peer->slot = peer->gen = 2;
@@ -140,7 +140,7 @@ static void setup(void)
 static void teardown(void)
 {
 	int *fds[] = {&peer->pidfd, &peer->sock,    &peer->sock2, &peer->wake_fd, &peer->wait_fd,
-		      &peer->tx_fd, &hw->export_fd, &hw->door_fd, &listener};
+		      &peer->tx_fd, &hw->fd.export, &hw->fd.door, &listener};
 
 	for (size_t i = 0; i < sizeof(fds) / sizeof(fds[0]); i++)
 		if (*fds[i] >= 0)
@@ -157,7 +157,7 @@ TestSuite(meeting, .init = setup, .fini = teardown);
 static bool event_of_peer(void)
 {
 	struct epoll_event ev[4];
-	int n = epoll_wait(hw->epfd, ev, 4, 0);
+	int n = epoll_wait(hw->fd.epoll, ev, 4, 0);
 
 	for (int i = 0; i < n; i++)
 		if (ev[i].data.u64 == ((uint64_t)(uintptr_t)peer | DPA_EP_SOCK)) {
@@ -314,8 +314,8 @@ static int plain_memfd(size_t bytes)
 Test(meeting, hellos_that_are_refused)
 {
 	const size_t lanes = DPA_LANES * sizeof(struct dpa_lane_shm), table = sizeof(*hw->export);
-	int bell = hw->wake_fd;
-	int fds[FDS_MAX] = {memfd(lanes), hw->export_fd, hw->door_fd, bell, bell, bell, bell, bell};
+	int bell = hw->fd.wake;
+	int fds[FDS_MAX] = {memfd(lanes), hw->fd.export, hw->fd.door, bell, bell, bell, bell, bell};
 	int bad_lanes = plain_memfd(lanes), short_lanes = memfd(lanes - 4096);
 	int bad_table = plain_memfd(table), short_door = memfd(100);
 	struct hello_bytes h = good_hello();
@@ -392,11 +392,11 @@ Test(meeting, no_descriptor_to_connect_with)
 Test(meeting, no_descriptors_for_the_answers)
 {
 	int fds[] = {memfd(DPA_LANES * sizeof(struct dpa_lane_shm)),
-		     hw->export_fd,
-		     hw->door_fd,
-		     hw->wake_fd,
-		     hw->wake_fd,
-		     hw->wake_fd};
+		     hw->fd.export,
+		     hw->fd.door,
+		     hw->fd.wake,
+		     hw->fd.wake,
+		     hw->fd.wake};
 	struct hello_bytes h = good_hello();
 	int fd, before;
 
@@ -440,11 +440,11 @@ Test(meeting, refused_for_want_of_descriptors)
 static void is_refused(bool accepts, const char *what)
 {
 	int fds[] = {memfd(DPA_LANES * sizeof(struct dpa_lane_shm)),
-		     hw->export_fd,
-		     hw->door_fd,
-		     hw->wake_fd,
-		     hw->wake_fd,
-		     hw->wake_fd};
+		     hw->fd.export,
+		     hw->fd.door,
+		     hw->fd.wake,
+		     hw->fd.wake,
+		     hw->fd.wake};
 	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0), before;
 	struct hello_bytes h = good_hello(), answer;
 	struct epoll_event ev[4];
@@ -452,7 +452,7 @@ static void is_refused(bool accepts, const char *what)
 	socklen_t len = sizeof(sa);
 
 	cr_assert_geq(fd, 0);
-	cr_assert_eq(getsockname(hw->listen_fd, (struct sockaddr *)&sa, &len), 0);
+	cr_assert_eq(getsockname(hw->fd.listen, (struct sockaddr *)&sa, &len), 0);
 	cr_assert_eq(connect(fd, (struct sockaddr *)&sa, len), 0);
 	h.answer = 0;
 	send_hello(fd, &h, sizeof(h), fds, 6);
@@ -461,7 +461,7 @@ static void is_refused(bool accepts, const char *what)
 		dpa_sock_accept(hw);
 	no_more_descriptors(true);
 	if (accepts) {
-		int n = epoll_wait(hw->epfd, ev, 4, 0);
+		int n = epoll_wait(hw->fd.epoll, ev, 4, 0);
 
 		cr_assert_eq(n, 1, "%s", what);
 		cr_assert_eq(ev[0].data.u64 & 7, (uint64_t)DPA_EP_NEW);
@@ -500,10 +500,10 @@ Test(meeting, nothing_left_to_refuse_with)
 	socklen_t len = sizeof(sa);
 
 	cr_assert_geq(fd, 0);
-	cr_assert_eq(getsockname(hw->listen_fd, (struct sockaddr *)&sa, &len), 0);
+	cr_assert_eq(getsockname(hw->fd.listen, (struct sockaddr *)&sa, &len), 0);
 	cr_assert_eq(connect(fd, (struct sockaddr *)&sa, len), 0);
-	spare = hw->spare_fd; /* open still, but another's */
-	hw->spare_fd = -1;
+	spare = hw->fd.spare; /* open still, but another's */
+	hw->fd.spare = -1;
 	for (uint32_t n = 1; n <= 2; n++) {
 		no_more_descriptors(true);
 		dpa_sock_accept(hw);
@@ -514,8 +514,8 @@ Test(meeting, nothing_left_to_refuse_with)
 		cr_expect_not(hw->listen_off);
 	}
 	dpa_sock_accept(hw);
-	cr_expect_geq(hw->spare_fd, 0, "one is kept again");
-	cr_assert_eq(epoll_wait(hw->epfd, ev, 4, 0), 0, "and the connection accepted");
+	cr_expect_geq(hw->fd.spare, 0, "one is kept again");
+	cr_assert_eq(epoll_wait(hw->fd.epoll, ev, 4, 0), 0, "and the connection accepted");
 	cr_expect_eq(atomic_load(&self.no_fds), 2u);
 	close(spare);
 	close(fd);

@@ -133,8 +133,8 @@ static struct dpa_hw_qp *qp_of(struct dpa_peer *p, uint32_t index)
 	memset(qp, 0, sizeof(*qp));
 	qp->qpn = index + 1;
 	qp->peer = p;
-	hw->slab[index] = qp;
-	atomic_store(&hw->nslab, index + 1);
+	hw->qps.slab[index] = qp;
+	atomic_store(&hw->qps.nslab, index + 1);
 	return qp;
 }
 
@@ -150,18 +150,18 @@ static void setup(void)
 	hw->board = &board;
 	hw->ops = &ops;
 	hw->cnt = counters;
-	hw->epfd = -1;
-	hw->slab = calloc(4, sizeof(*hw->slab));
-	cr_assert_not_null(hw->slab);
+	hw->fd.epoll = -1;
+	hw->qps.slab = calloc(4, sizeof(*hw->qps.slab));
+	cr_assert_not_null(hw->qps.slab);
 	told = NULL;
 	reaps = 0;
 }
 
 static void teardown(void)
 {
-	for (uint32_t i = 0; i < atomic_load(&hw->nslab); i++)
-		free(hw->slab[i]);
-	free(hw->slab);
+	for (uint32_t i = 0; i < atomic_load(&hw->qps.nslab); i++)
+		free(hw->qps.slab[i]);
+	free(hw->qps.slab);
 	dpa_link_fini(hw);
 	free(hw);
 }
@@ -201,7 +201,7 @@ Test(replaced, a_suspect_peer_stays_one_while_the_board_says_it_lives)
 	dpa_peer_suspect(p);
 	living_gen = 5;
 	cr_expect(dpa_peers_check(hw));
-	cr_expect_eq(atomic_load(&hw->suspects), 1u);
+	cr_expect_eq(atomic_load(&hw->live.suspects), 1u);
 	cr_expect_null(told);
 	living_gen = 0;
 	cr_expect_not(dpa_peers_check(hw));

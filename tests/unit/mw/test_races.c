@@ -333,7 +333,7 @@ Test(mw_races, anothers_window)
  * has the entry: it bound that one. */
 Test(mw_races, a_bind_that_comes_late_is_not_the_next_windows)
 {
-	const uint32_t used = th->hw->mr_used_max;
+	const uint32_t used = th->hw->mrs.used_max;
 
 	for (int i = 0; i < 200; i++) { /* the keys differ by chance most often */
 		struct dpa_mr *e;
@@ -343,7 +343,7 @@ Test(mw_races, a_bind_that_comes_late_is_not_the_next_windows)
 		old = window;
 		e = entry(old);
 		cr_assert_eq(dpa_hw_dealloc_mw(&th->ctx, old), 0);
-		th->hw->mr_used_max = DPA_MAX_MR; /* as if no entry were fresh */
+		th->hw->mrs.used_max = DPA_MAX_MR; /* as if no entry were fresh */
 		alloc_window(DPA_MW_TYPE_2);
 		cr_assert_eq(entry(window), e);
 		cr_assert_eq(bind_at(&th->a, 0, &old), DPA_SYN_MW_BIND, "%d", i);
@@ -353,7 +353,7 @@ Test(mw_races, a_bind_that_comes_late_is_not_the_next_windows)
 		cr_assert_eq(bind_at(&th->a, 0, &old), 0, "the new one's own");
 		cr_assert_eq(dpa_hw_dealloc_mw(&th->ctx, old), 0);
 	}
-	th->hw->mr_used_max = used + 1;
+	th->hw->mrs.used_max = used + 1;
 	cr_expect_eq(dpa_hw_dereg_mr(&th->ctx, region), 0);
 }
 

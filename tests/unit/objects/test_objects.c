@@ -42,7 +42,7 @@ Test(objects, srq_of_no_pd)
 	cr_expect_eq(dpa_hw_create_srq(&th->ctx, &a, &srq, &n), EINVAL);
 	a.pdn = 0;
 	cr_expect_eq(dpa_hw_create_srq(&th->ctx, &a, &srq, &n), EINVAL);
-	cr_expect_eq(th->hw->pd_refs[th->pdn + 1], 0u);
+	cr_expect_eq(th->hw->pd.refs[th->pdn + 1], 0u);
 	a.pdn = th->pdn;
 	a.max_tags = 1; /* and no CQ */
 	cr_expect_eq(dpa_hw_create_srq(&th->ctx, &a, &srq, &n), EINVAL);
@@ -159,11 +159,11 @@ Test(objects, device_memory_is_full)
 Test(objects, null_region_is_no_window)
 {
 	struct dpa_mr_attr null = {.type = DPA_MR_NULL, .pdn = th->pdn};
-	uint32_t key, before = th->hw->pd_refs[th->pdn];
+	uint32_t key, before = th->hw->pd.refs[th->pdn];
 
 	cr_assert_eq(dpa_hw_reg_mr(&th->ctx, &null, &key), 0);
 	cr_expect_eq(dpa_hw_dealloc_mw(&th->ctx, key), EINVAL);
-	cr_expect_eq(th->hw->pd_refs[th->pdn], before + 1);
+	cr_expect_eq(th->hw->pd.refs[th->pdn], before + 1);
 	cr_expect_eq(dpa_hw_dereg_mr(&th->ctx, key), 0);
-	cr_expect_eq(th->hw->pd_refs[th->pdn], before);
+	cr_expect_eq(th->hw->pd.refs[th->pdn], before);
 }

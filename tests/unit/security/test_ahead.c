@@ -13,7 +13,7 @@
 
 static uint32_t kept(const struct door *d)
 {
-	return d->th->b.qp->nkept;
+	return d->th->b.qp->ooo.n;
 }
 
 static uint64_t count(const struct door *d, enum dpa_counter c)

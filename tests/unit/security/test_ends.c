@@ -40,7 +40,7 @@ static void replace(struct th *th)
 
 static uint32_t taken(const struct dpa_hw *hw)
 {
-	return atomic_load(&hw->kept_bytes);
+	return atomic_load(&hw->kept.bytes);
 }
 
 /* They were forgotten, not freed: after 16 MiB nothing was kept any more. */
@@ -50,7 +50,7 @@ Test(security_ends, what_was_kept_goes_with_its_qp)
 
 	ahead(th, 3);
 	ahead(th, 5);
-	cr_assert_eq(th->b.qp->nkept, 2);
+	cr_assert_eq(th->b.qp->ooo.n, 2);
 	cr_assert_gt(taken(th->hw), 0);
 	replace(th);
 	cr_expect_eq(taken(th->hw), 0);
@@ -73,7 +73,7 @@ Test(security_ends, an_ack_that_waits_is_sent_before_its_qp_ends)
 		s->qp->resp.ack_owed = true;
 		s->qp->resp.ack_psn = 9;
 		dpa_pkt_done(s->qp, false);
-		cr_assert_eq(atomic_load(&th->hw->acks_owed), 1);
+		cr_assert_eq(atomic_load(&th->hw->acks.owed), 1);
 		cr_assert_not(th_take(s, &p), "it waits");
 		if (reset)
 			cr_assert_eq(dpa_hw_modify_qp(s->qp, &a, DPA_QPM_STATE), 0);
@@ -83,7 +83,7 @@ Test(security_ends, an_ack_that_waits_is_sent_before_its_qp_ends)
 		cr_expect_eq(p.s.opcode, DPA_BTH_ACK);
 		cr_expect_eq(p.s.psn, 9);
 		if (!reset)
-			cr_expect_null(th->hw->ack_list);
+			cr_expect_null(th->hw->acks.list);
 	}
 	th_free(th);
 }
@@ -93,9 +93,9 @@ Test(security_ends, no_lane_waits_for_company_when_a_qp_ends)
 {
 	struct th *th = th_new(&(struct th_opt){0});
 
-	atomic_store(&th->hw->corks, 1);
+	atomic_store(&th->hw->cork.any, 1);
 	replace(th);
-	cr_expect_eq(atomic_load(&th->hw->corks), 0);
+	cr_expect_eq(atomic_load(&th->hw->cork.any), 0);
 	th_free(th);
 }
 
@@ -110,9 +110,9 @@ Test(security_ends, what_is_far_ahead_is_not_kept)
 	ahead(th, 1025);
 	ahead(th, 5000);
 	ahead(th, 0x7fffff);
-	cr_expect_eq(th->b.qp->nkept, 0);
+	cr_expect_eq(th->b.qp->ooo.n, 0);
 	ahead(th, 1024);
-	cr_expect_eq(th->b.qp->nkept, 1);
+	cr_expect_eq(th->b.qp->ooo.n, 1);
 	th_free(th);
 }
 

@@ -179,7 +179,7 @@ Test(security_frames, guessed_psns)
 		knock(d, 0);
 		cr_assert_eq(r->epsn, PSN0 + 1);
 		cr_assert_eq(d->th->b.qp->rq_ci, 1);
-		cr_assert_eq(d->th->b.qp->nkept, 0);
+		cr_assert_eq(d->th->b.qp->ooo.n, 0);
 		cr_assert(!r->ack_owed || (r->ack_syndrome & DPA_AETH_KIND) == DPA_AETH_ACK ||
 			  r->ack_syndrome == (DPA_AETH_NAK | DPA_NAK_PSN_SEQ));
 	}
@@ -236,7 +236,7 @@ Test(security_frames, guessed_psns_of_all_requests)
 		}
 		cr_expect_eq(d->th->b.mem[8192], 0);
 		cr_expect_eq(d->th->b.qp->rq_ci, 1);
-		cr_expect_eq(d->th->b.qp->nkept, 0);
+		cr_expect_eq(d->th->b.qp->ooo.n, 0);
 		cr_expect_not(th_poll(&d->th->b.rcq, &e));
 		expect_next_taken(d);
 		close_door(d);

@@ -58,6 +58,6 @@ Test(security_lanes, nothing_is_kept_off_a_lane)
 
 	v.iov[0] = (struct iovec){.iov_base = much, .iov_len = sizeof(much)};
 	slot(th, 5, DPA_PKT_IOV | 3 << DPA_PKT_MTU_SHIFT, &v, sizeof(v), 16);
-	cr_expect_eq(th->b.qp->nkept, 0);
+	cr_expect_eq(th->b.qp->ooo.n, 0);
 	th_free(th);
 }

@@ -80,7 +80,7 @@ static void make_hw(struct th *th, bool pull)
 	hw->pid = getpid();
 	hw->pvm_self = true;
 	hw->door = &th->door;
-	hw->export_fd = hw->door_fd = hw->wake_fd = hw->wait_fd = hw->listen_fd = hw->epfd = -1;
+	hw->fd.export = hw->fd.door = hw->fd.wake = hw->fd.wait = hw->fd.listen = hw->fd.epoll = -1;
 	hw->udp = calloc(1, sizeof(*hw->udp));
 	cr_assert_not_null(hw->udp);
 	atomic_store(&hw->udp->fd, -1);
@@ -90,16 +90,16 @@ static void make_hw(struct th *th, bool pull)
 	hw->alive = zero_pages(4096);
 	madvise(hw->alive, 4096, MADV_WIPEONFORK);
 	*hw->alive = 1;
-	hw->pd_refs = zero_pages(DPA_MAX_PD * sizeof(*hw->pd_refs));
-	hw->qp_tab = zero_pages(DPA_BOARD_QPNS * sizeof(*hw->qp_tab));
-	hw->slab = zero_pages(DPA_MAX_QP * sizeof(*hw->slab));
+	hw->pd.refs = zero_pages(DPA_MAX_PD * sizeof(*hw->pd.refs));
+	hw->qps.tab = zero_pages(DPA_BOARD_QPNS * sizeof(*hw->qps.tab));
+	hw->qps.slab = zero_pages(DPA_MAX_QP * sizeof(*hw->qps.slab));
 	hw->export = zero_pages(sizeof(*hw->export));
 	dpa_mr_init(hw);
 	th->ctx = (struct dpa_hw_ctx){
 		.hw = hw, .id = 1, .port = &hw->port, .event = on_event, .event_arg = th};
 	hw->ctxs = &th->ctx;
 	th->pdn = 1;
-	hw->pd_refs[0] = hw->pd_refs[1] = 1;
+	hw->pd.refs[0] = hw->pd.refs[1] = 1;
 	make_peer(th, pull);
 }
 
@@ -228,11 +228,11 @@ void th_free(struct th *th)
 	free_side(&th->b);
 	dpa_foreign_fini(hw);
 	dpa_kept_fini(hw);
-	for (uint32_t i = 0; i < hw->nslab; i++)
-		free(hw->slab[i]);
-	munmap(hw->pd_refs, DPA_MAX_PD * sizeof(*hw->pd_refs));
-	munmap((void *)hw->qp_tab, DPA_BOARD_QPNS * sizeof(*hw->qp_tab));
-	munmap(hw->slab, DPA_MAX_QP * sizeof(*hw->slab));
+	for (uint32_t i = 0; i < hw->qps.nslab; i++)
+		free(hw->qps.slab[i]);
+	munmap(hw->pd.refs, DPA_MAX_PD * sizeof(*hw->pd.refs));
+	munmap((void *)hw->qps.tab, DPA_BOARD_QPNS * sizeof(*hw->qps.tab));
+	munmap(hw->qps.slab, DPA_MAX_QP * sizeof(*hw->qps.slab));
 	munmap(hw->export, sizeof(*hw->export));
 	munmap(th->lanes, DPA_LANES * sizeof(*th->lanes));
 	if (hw->maps_fd >= 0)

@@ -93,7 +93,7 @@ static inline void expect_received(struct th *th, uint64_t n)
 		expect_done(th, i + 1, DPA_CQE_OK);
 	}
 	cr_expect_not(th_poll(&th->b.rcq, &e));
-	cr_expect_eq(th->b.qp->nkept, 0);
+	cr_expect_eq(th->b.qp->ooo.n, 0);
 }
 
 static inline void expect_quiet(struct th *th)

@@ -161,7 +161,7 @@ __attribute__((weak)) void dpa_wire_cork(struct dpa_tx *tx)
 
 __attribute__((weak)) void dpa_corks_send(struct dpa_hw *hw)
 {
-	atomic_store(&hw->corks, 0);
+	atomic_store(&hw->cork.any, 0);
 }
 
 struct dpa_peer *dpa_remote_hold(struct dpa_hw *hw, struct dpa_port *port,

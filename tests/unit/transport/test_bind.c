@@ -106,14 +106,14 @@ Test(transport_bind, a_window_has_more_bits_than_the_consumers)
 	setup(&w);
 	for (int i = 0; i < TH_FEWER(4000); i++) {
 		struct dpa_hw *hw = w.th->hw;
-		uint32_t used = hw->mr_used_max, key;
+		uint32_t used = hw->mrs.used_max, key;
 
-		hw->mr_used_max = 0; /* the first entry */
+		hw->mrs.used_max = 0; /* the first entry */
 		hw->export->mr[0].tag = 0;
 		cr_assert_eq(dpa_hw_alloc_mw(&w.th->ctx, w.th->pdn, DPA_MW_TYPE_2, &key), 0);
 		cr_assert_eq(key >> DPA_KEY_TAG_BITS, 0u);
 		cr_assert(key & ~0xffu, "%#x", key);
-		hw->mr_used_max = used;
+		hw->mrs.used_max = used;
 	}
 	th_free(w.th);
 }

@@ -310,7 +310,7 @@ static void behind_a_large_one(uint8_t op, uint32_t n, bool waits)
 	uint32_t head;
 
 	wr.flags = 0;
-	th->a.qp->direct_rest = 1;
+	th->a.qp->skip.messages = 1;
 	cr_assert(th_post(&th->a, &wr));
 	th_ring(&th->a);
 	cr_assert(sent_packet(&th->a));
@@ -351,19 +351,19 @@ Test(transport_direct, a_large_one_waits_no_longer_than_that)
 	struct th_wr wr = a_write(th, 100000);
 	uint32_t head;
 
-	th->a.qp->direct_rest = 1;
+	th->a.qp->skip.messages = 1;
 	cr_assert(th_post(&th->a, &wr));
 	th_ring(&th->a);
 	head = th->a.qp->tx->head;
 	cr_assert(th_post(&th->a, &wr));
 	th_ring(&th->a);
-	cr_assert_neq(th->a.qp->direct_until, 0u);
+	cr_assert_neq(th->a.qp->part.until, 0u);
 	th_ring(&th->a);
 	cr_expect_eq(th->a.qp->tx->head, head);
-	th->a.qp->direct_until = 1;
+	th->a.qp->part.until = 1;
 	th_ring(&th->a);
 	cr_expect_eq(th->a.qp->tx->head, head + 1);
-	cr_expect_eq(th->a.qp->direct_until, 0u);
+	cr_expect_eq(th->a.qp->part.until, 0u);
 	th_settle(th);
 	th_free(th);
 }
@@ -377,19 +377,19 @@ Test(transport_direct, who_never_may_is_asked_ever_more_seldom)
 
 	atomic_store(&th->hw->export->qp_grant[th->b.qp->qpn & DPA_QPN_INDEX], 0);
 	for (int i = 0; i < 12; i++) {
-		th->a.qp->direct_rest = 0;
+		th->a.qp->skip.messages = 0;
 		goes_by_packet(th, &wr, DPA_CQE_OK, "no grant");
-		cr_expect(th->a.qp->direct_rest > rest || i > 8);
-		rest = th->a.qp->direct_rest;
+		cr_expect(th->a.qp->skip.messages > rest || i > 8);
+		rest = th->a.qp->skip.messages;
 	}
 	dpa_qplock_lock(&th->b.qp->lock);
 	dpa_grant(th->b.qp);
 	dpa_qp_leave(th->b.qp);
-	th->a.qp->direct_rest = 0;
+	th->a.qp->skip.messages = 0;
 	cr_assert(th_post(&th->a, &wr));
 	th_ring(&th->a);
 	expect_done(th, DPA_CQE_OK);
-	cr_expect_eq(th->a.qp->direct_fails, 0u);
+	cr_expect_eq(th->a.qp->skip.fails, 0u);
 	th_free(th);
 }
 
@@ -399,7 +399,7 @@ Test(transport_direct, one_that_waits_goes_by_packet_when_it_is_refused)
 	struct th_wr wr = a_write(th, 100000);
 	struct dpa_cqe e;
 
-	th->a.qp->direct_rest = 1;
+	th->a.qp->skip.messages = 1;
 	cr_assert(th_post(&th->a, &wr));
 	th_ring(&th->a);
 	wr.rkey ^= 1;

@@ -52,7 +52,7 @@ static struct th *begun(uint8_t op)
 	th_ring(&th->a);
 	cr_expect_not(sent_packet(&th->a));
 	expect_done(th, DPA_CQE_OK);
-	cr_expect_eq(th->a.qp->direct_off, MIB);
+	cr_expect_eq(th->a.qp->part.off, MIB);
 	return th;
 }
 
@@ -83,7 +83,7 @@ Test(transport_direct_long, a_long_one_goes_in_several_calls)
 		cr_expect(i ? th_check(th->a.mem + 1, 5 * MIB / 2, 2)
 			    : th_check(th->b.mem + 2, 5 * MIB / 2, 1));
 		cr_expect_eq(th_count(th, DPA_CNT_direct_bytes), 5ull * MIB);
-		cr_expect_eq(th->a.qp->direct_off, 0u);
+		cr_expect_eq(th->a.qp->part.off, 0u);
 		th_free(th);
 	}
 }

@@ -74,8 +74,8 @@ static void expect_all_right(struct th *th)
 	cr_expect(th_check(th->a.mem + 6 * 8192, 5, 7));
 	memcpy(&v, th->b.mem + WORD, 8);
 	cr_expect_eq(v, 5, "added once, then swapped once: %lu", (unsigned long)v);
-	cr_expect_eq(th->b.qp->nkept, 0);
-	cr_expect_eq(atomic_load(&th->hw->kept_bytes), 0);
+	cr_expect_eq(th->b.qp->ooo.n, 0);
+	cr_expect_eq(atomic_load(&th->hw->kept.bytes), 0);
 }
 
 /* Everything but one packet comes: that one is asked for, alone, and completes it all. */
@@ -90,7 +90,7 @@ Test(transport_kept, one_is_missing)
 		for (uint32_t i = 0; i < f->n; i++)
 			if (i != lost)
 				th_give(&th->b, &f->p[i]);
-		cr_expect_eq(th->b.qp->nkept, f->n - 1 - lost);
+		cr_expect_eq(th->b.qp->ooo.n, f->n - 1 - lost);
 		th_flush(&th->b);
 		th_deliver(&th->b);
 		expect_one(th, nth(&f->p[lost]), &p);
@@ -236,7 +236,7 @@ Test(transport_kept, the_same_packets_in_other_runs)
 	cr_expect_eq(th_count(th, DPA_CNT_ahead_copies_differ), 0);
 	give_send(th, 0, 9);
 	cr_expect(th_check(th->b.mem + (1 << 16), 10 * MTU, 1));
-	cr_expect_eq(th->b.qp->nkept, 0);
+	cr_expect_eq(th->b.qp->ooo.n, 0);
 	th_free(th);
 }
 
@@ -247,16 +247,16 @@ Test(transport_kept, a_run_that_differs)
 
 	give_part(th, DPA_BTH_SEND_FIRST, 1, 1, 4);
 	give_part(th, DPA_BTH_SEND_LAST, 1, 5, 6);
-	cr_expect_eq(th->b.qp->nkept, 10);
+	cr_expect_eq(th->b.qp->ooo.n, 10);
 	give_part(th, DPA_BTH_SEND_MIDDLE, 2, 4, 1); /* other bytes */
 	cr_expect_eq(th_count(th, DPA_CNT_ahead_copies_differ), 1);
-	cr_expect_eq(th->b.qp->nkept, 6);
+	cr_expect_eq(th->b.qp->ooo.n, 6);
 	give_part(th, DPA_BTH_SEND_LAST, 1, 5, 2); /* no other end */
 	cr_expect_eq(th_count(th, DPA_CNT_ahead_copies_differ), 2);
-	cr_expect_eq(th->b.qp->nkept, 0);
+	cr_expect_eq(th->b.qp->ooo.n, 0);
 	give_part(th, DPA_BTH_SEND_FIRST, 1, 1, 4);
 	give_part(th, DPA_BTH_SEND_FIRST, 1, 2, 2); /* no other start */
-	cr_expect_eq(th->b.qp->nkept, 0);
+	cr_expect_eq(th->b.qp->ooo.n, 0);
 	th_free(th);
 }
 
@@ -269,23 +269,23 @@ Test(transport_kept, runs)
 	for (uint32_t i = 0; i < 4; i++)
 		cr_assert(th_recv(&th->b, i, i << 16, 1 << 16));
 	give_run(th, 1, 10);
-	cr_expect_eq(th->b.qp->nkept, 10);
+	cr_expect_eq(th->b.qp->ooo.n, 10);
 	cr_expect_eq(th_count(th, DPA_CNT_out_of_sequence), 10u);
 	give_run(th, 1, 10); /* twice */
 	give_part(th, DPA_BTH_SEND_FIRST, 1, 1, 4);
-	cr_expect_eq(th->b.qp->nkept, 10);
+	cr_expect_eq(th->b.qp->ooo.n, 10);
 	give_run(th, 12, 5);
-	cr_expect_eq(th->b.qp->nkept, 15);
+	cr_expect_eq(th->b.qp->ooo.n, 15);
 	expect_answer(th, 0, NAK(DPA_NAK_PSN_SEQ), &p);
 	give_send(th, 0, 9);
 	cr_expect(th_check(th->b.mem, 9, 1));
 	cr_expect(th_check(th->b.mem + (1 << 16), 10 * MTU, 1));
-	cr_expect_eq(th->b.qp->nkept, 5, "another one is missing");
+	cr_expect_eq(th->b.qp->ooo.n, 5, "another one is missing");
 	expect_answer(th, 11, NAK(DPA_NAK_PSN_SEQ), &p);
 	give_send(th, 11, 9);
 	cr_expect(th_check(th->b.mem + (3 << 16), 5 * MTU, 12));
-	cr_expect_eq(th->b.qp->nkept, 0);
-	cr_expect_eq(atomic_load(&th->hw->kept_bytes), 0);
+	cr_expect_eq(th->b.qp->ooo.n, 0);
+	cr_expect_eq(atomic_load(&th->hw->kept.bytes), 0);
 	th_free(th);
 }
 
@@ -298,13 +298,13 @@ Test(transport_kept, only_so_many)
 		cr_assert(th_recv(&th->b, i, i * MTU, MTU));
 	for (uint32_t n = 1; n < 2 * KEPT_MAX; n++)
 		give_send(th, n, n);
-	cr_expect_eq(th->b.qp->nkept, KEPT_MAX);
+	cr_expect_eq(th->b.qp->ooo.n, KEPT_MAX);
 	expect_answer(th, 0, NAK(DPA_NAK_PSN_SEQ), &p);
 	give_send(th, 0, 0);
 	for (uint32_t n = 0; n < 64; n++)
 		cr_expect(th_check(th->b.mem + n * MTU, n, n + 1));
 	/* no receive for the 65th: it stays, as all behind it do */
-	cr_expect_eq(th->b.qp->nkept, KEPT_MAX - 63);
+	cr_expect_eq(th->b.qp->ooo.n, KEPT_MAX - 63);
 	expect_answer(th, 64, RNR(1), &p);
 	th_free(th);
 }
@@ -313,14 +313,14 @@ Test(transport_kept, only_so_much)
 {
 	struct th *th = wire();
 
-	atomic_store(&th->hw->kept_bytes, KEPT_BYTES - 1000); /* of other QPs */
+	atomic_store(&th->hw->kept.bytes, KEPT_BYTES - 1000); /* of other QPs */
 	give_send(th, 2, MTU);
-	cr_expect_eq(th->b.qp->nkept, 0);
+	cr_expect_eq(th->b.qp->ooo.n, 0);
 	give_send(th, 2, 1);
-	cr_expect_eq(th->b.qp->nkept, 1);
+	cr_expect_eq(th->b.qp->ooo.n, 1);
 	dpa_kept_drop(th->b.qp);
-	cr_expect_eq(atomic_load(&th->hw->kept_bytes), KEPT_BYTES - 1000);
-	atomic_store(&th->hw->kept_bytes, 0);
+	cr_expect_eq(atomic_load(&th->hw->kept.bytes), KEPT_BYTES - 1000);
+	atomic_store(&th->hw->kept.bytes, 0);
 	th_free(th);
 }
 
@@ -335,25 +335,25 @@ Test(transport_kept, memory_is_held_ready)
 	uint32_t most = 0;
 
 	give_run(th, 1, 4);
-	first = th->b.qp->kept;
+	first = th->b.qp->ooo.list;
 	cr_assert_not_null(first);
-	cr_expect_gt(atomic_load(&th->hw->kept_bytes), 4 * MTU);
-	cr_expect_lt(atomic_load(&th->hw->kept_bytes), 5 * MTU);
+	cr_expect_gt(atomic_load(&th->hw->kept.bytes), 4 * MTU);
+	cr_expect_lt(atomic_load(&th->hw->kept.bytes), 5 * MTU);
 	give_run(th, 6, 20);
 	dpa_kept_drop(th->b.qp);
-	cr_expect_eq(atomic_load(&th->hw->kept_bytes), 0);
+	cr_expect_eq(atomic_load(&th->hw->kept.bytes), 0);
 	give_run(th, 3, 3); /* of the same kind */
-	cr_expect_eq(th->b.qp->kept, first);
+	cr_expect_eq(th->b.qp->ooo.list, first);
 	dpa_kept_drop(th->b.qp);
 	for (uint32_t round = 0; round < 10; round++) {
 		for (uint32_t i = 0; i < 128; i++)
 			give_run(th, 1 + 4 * i, 3);
-		cr_expect_geq(th->b.qp->nkept, 128 * 3);
+		cr_expect_geq(th->b.qp->ooo.n, 128 * 3);
 		dpa_kept_drop(th->b.qp);
-		most = most > th->hw->spare_bytes ? most : th->hw->spare_bytes;
+		most = most > th->hw->kept.spare_bytes ? most : th->hw->kept.spare_bytes;
 	}
 	cr_expect(most > 0 && most <= 4u << 20, "%u", most);
-	cr_expect_eq(atomic_load(&th->hw->kept_bytes), 0);
+	cr_expect_eq(atomic_load(&th->hw->kept.bytes), 0);
 	th_free(th);
 }
 
@@ -364,7 +364,7 @@ Test(transport_kept, not_on_shared_memory)
 
 	th_forge(&th->a, &p, DPA_BTH_SEND_ONLY, PSN0 + 3, 10);
 	th_give(&th->b, &p);
-	cr_expect_eq(th->b.qp->nkept, 0);
+	cr_expect_eq(th->b.qp->ooo.n, 0);
 	th_free(th);
 }
 
@@ -385,12 +385,12 @@ Test(transport_kept, forgotten_with_the_qp)
 
 		for (uint32_t n = 1; n < 20; n++)
 			give_send(th, n, 100);
-		cr_assert_eq(th->b.qp->nkept, 19);
+		cr_assert_eq(th->b.qp->ooo.n, 19);
 		for (int k = 0; k < 2 && i < 2; k++) {
 			modify(th, ends[i][k]);
-			cr_expect_eq(atomic_load(&th->hw->kept_bytes), 0, "nobody comes for them");
-			cr_expect_eq(th->b.qp->nkept, 0);
-			cr_expect_null(th->b.qp->kept);
+			cr_expect_eq(atomic_load(&th->hw->kept.bytes), 0, "nobody comes for them");
+			cr_expect_eq(th->b.qp->ooo.n, 0);
+			cr_expect_null(th->b.qp->ooo.list);
 		}
 		th_free(th); /* the last one destroyed with them: a leak checker's */
 	}

@@ -169,7 +169,7 @@ static void share(struct shared *s, const struct th_opt *o)
 	uint32_t srqn;
 
 	s->th = th_new(o);
-	s->th->hw->pd_refs[2] = 1;
+	s->th->hw->pd.refs[2] = 1;
 	mr.addr = mr.iova = (uintptr_t)s->th->b.mem;
 	cr_assert_eq(dpa_hw_reg_mr(&s->th->ctx, &mr, &s->key), 0);
 	s->rq = calloc(1u << 4, dpa_rwqe_stride(4));
@@ -404,7 +404,7 @@ Test(transport_keys, a_kept_key_that_cannot_be_invalidated)
 	expect_one(&th->b.rcq, 10, DPA_CQE_OK, 4);
 	expect_one(&th->b.rcq, 11, DPA_CQE_REM_INV_REQ_ERR, 4);
 	expect_one(&th->b.rcq, 12, DPA_CQE_WR_FLUSH_ERR, 4);
-	cr_expect_null(th->b.qp->kept);
+	cr_expect_null(th->b.qp->ooo.list);
 	th_free(th);
 }
 

@@ -25,7 +25,7 @@ static void setup_word(uint64_t word)
 	memset(&th_pcc, 0, sizeof(th_pcc));
 	atomic_store(&th_pcc.word, word);
 	th = th_new(&(struct th_opt){.retry = 7, .timeout = 20, .lossy = true, .wire = true});
-	th->hw->cc_word = &th_pcc.word;
+	th->hw->cc.word = &th_pcc.word;
 	dpa_cc_begin(th->a.qp);
 }
 

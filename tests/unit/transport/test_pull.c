@@ -124,7 +124,7 @@ static void finds_it_taken(struct dpa_tx *lanes)
 {
 	struct dpa_hw *hw = lanes->peer->hw;
 	uint32_t src = atomic_load(&job_of(lanes)->src);
-	struct dpa_hw_qp *qp = atomic_load(&hw->qp_tab[src]);
+	struct dpa_hw_qp *qp = atomic_load(&hw->qps.tab[src]);
 
 	cr_assert(dpa_qplock_enter_or_note(&qp->lock));
 	helps(lanes);

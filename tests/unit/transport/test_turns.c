@@ -99,7 +99,7 @@ Test(transport_turns, messages_wait_behind_acks_without_room)
 	tx->acks_waiting = 1;
 	th_send(&th->a, DPA_OP_SEND, 0, 8, 0);
 	cr_expect_not(th_take(&th->a, &p), "before the ACK");
-	cr_expect(th->a.qp->pending);
+	cr_expect(th->a.qp->pend.on);
 	tx->acks_waiting = 0;
 	cr_expect_gt(dpa_progress_once(th->hw), 0);
 	cr_expect(th_take(&th->a, &p), "and behind it");

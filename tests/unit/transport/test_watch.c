@@ -108,13 +108,13 @@ static void error_of_the_device(uint32_t state)
 	put(th, &wr);
 	store(th);
 	expect_none(th);
-	cr_assert_eq(qp->eu_seen, word);
+	cr_assert_eq(qp->poll.seen, word);
 	kicks = 0;
 	dpa_qplock_lock(&qp->lock);
 	dpa_qp_to_error(qp);
 	dpa_qp_leave(qp);
 	cr_expect_gt(kicks, 0u, "state %u", state);
-	cr_expect_neq(qp->eu_seen, word, "state %u", state);
+	cr_expect_neq(qp->poll.seen, word, "state %u", state);
 	look(th);
 	expect_cqe(th, 1, DPA_CQE_WR_FLUSH_ERR, DPA_SYN_FLUSHED);
 	over(th);

@@ -84,12 +84,12 @@ static void begin(void)
 
 	memset(&x, 0, sizeof(x));
 	x.th = th;
-	th->hw->xrc_srqs = calloc(DPA_MAX_SRQ, sizeof(*th->hw->xrc_srqs));
-	cr_assert_not_null(th->hw->xrc_srqs);
+	th->hw->xrc.srqs = calloc(DPA_MAX_SRQ, sizeof(*th->hw->xrc.srqs));
+	cr_assert_not_null(th->hw->xrc.srqs);
 	cr_assert_eq(dpa_hw_open_xrcd(&th->ctx, &d, &x.xrcd), 0);
 	x.srq = (struct dpa_hw_srq){
 		.srqn = SRQN, .xrcd = x.xrcd, .pdn = th->pdn, .cq = th->b.rcq.cq};
-	atomic_store(&th->hw->xrc_srqs[SRQN % DPA_MAX_SRQ], &x.srq);
+	atomic_store(&th->hw->xrc.srqs[SRQN % DPA_MAX_SRQ], &x.srq);
 	th_info = &x.rec;
 	a.xrcd = x.xrcd;
 	cr_assert_eq(dpa_hw_create_qp(&th->ctx, &a, &x.tgt, &info), 0);
@@ -100,7 +100,7 @@ static void begin(void)
 
 static void end(void)
 {
-	void *srqs = (void *)x.th->hw->xrc_srqs;
+	void *srqs = (void *)x.th->hw->xrc.srqs;
 
 	if (x.other) {
 		pthread_mutex_lock(&x.th->hw->ctl);
@@ -188,7 +188,7 @@ Test(transport_xrc, no_turn_of_one_in_error)
 {
 	target_modify(DPA_QPS_ERR, 0, 0);
 	cr_expect_not(write_by(x.tgt, x.th->peer, &x.th->a, 7, 1));
-	cr_expect_eq(x.tgt->turn, 0u);
+	cr_expect_eq(x.tgt->xrc.turn, 0u);
 	cr_expect_eq(x.tgt->resp.epsn, PSN0, "%u", x.tgt->resp.epsn);
 }
 
@@ -197,7 +197,7 @@ Test(transport_xrc, no_turn_of_one_by_the_wire)
 {
 	dpa_qp_set_flags(x.tgt, dpa_pkt_mtu_flags(x.tgt->mtu));
 	cr_expect_not(write_by(x.tgt, x.th->peer, &x.th->a, 7, 1));
-	cr_expect_eq(x.tgt->turn, 0u);
+	cr_expect_eq(x.tgt->xrc.turn, 0u);
 	dpa_qp_set_flags(x.tgt, 0);
 }
 
@@ -259,7 +259,7 @@ Test(transport_xrc, a_branch_waits_for_the_connection)
 	x.rec.conn = 0;
 	x.rec.state = DPA_QPS_RTR;
 	cr_expect_not(write_by(x.other, peer, a, PSN0, 1));
-	cr_expect_eq(x.other->turn, 0u);
+	cr_expect_eq(x.other->xrc.turn, 0u);
 	x.rec.conn = conn;
 	cr_expect(write_by(x.other, peer, a, PSN0, 1));
 	x.rec.conn = 0;
@@ -374,27 +374,27 @@ Test(transport_xrc, the_first_qp_behind_a_branch_wakes_the_progress_thread)
 {
 	struct dpa_qp_attr_create a = {.type = DPA_QP_XRC_RECV, .xrcd = x.xrcd};
 	struct dpa_hw *hw = x.th->hw;
-	const uint32_t nqp = hw->nqp;
-	const int wake = hw->wake_fd;
+	const uint32_t nqp = hw->num.qp;
+	const int wake = hw->fd.wake;
 	struct dpa_qp_info info;
 	struct dpa_hw_qp *qp;
 	eventfd_t v = 0;
 
 	branch_off();
-	hw->wake_fd = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
-	cr_assert_geq(hw->wake_fd, 0);
-	hw->nqp = 0; /* as if those of the test were another process's */
-	atomic_store(&hw->service_asleep, 1);
+	hw->fd.wake = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
+	cr_assert_geq(hw->fd.wake, 0);
+	hw->num.qp = 0; /* as if those of the test were another process's */
+	atomic_store(&hw->sleep.service, 1);
 	cr_assert_eq(dpa_hw_create_qp(&x.th->ctx, &a, &qp, &info), 0);
-	cr_expect_eq(eventfd_read(hw->wake_fd, &v), 0, "the first one");
+	cr_expect_eq(eventfd_read(hw->fd.wake, &v), 0, "the first one");
 	dpa_hw_destroy_qp(qp);
-	hw->nqp = nqp;
+	hw->num.qp = nqp;
 	cr_assert_eq(dpa_hw_create_qp(&x.th->ctx, &a, &qp, &info), 0);
-	cr_expect_neq(eventfd_read(hw->wake_fd, &v), 0, "it looks twice a second already");
+	cr_expect_neq(eventfd_read(hw->fd.wake, &v), 0, "it looks twice a second already");
 	dpa_hw_destroy_qp(qp);
-	atomic_store(&hw->service_asleep, 0);
-	close(hw->wake_fd);
-	hw->wake_fd = wake;
+	atomic_store(&hw->sleep.service, 0);
+	close(hw->fd.wake);
+	hw->fd.wake = wake;
 }
 
 /*

@@ -125,7 +125,7 @@ struct dpa_hw *ut_open(const char *path)
 
 	memset(hw, 0, sizeof(*hw));
 	hw->cnt = cnt;
-	hw->epfd = epoll_create1(EPOLL_CLOEXEC);
+	hw->fd.epoll = epoll_create1(EPOLL_CLOEXEC);
 	hw->udp = dpa_udp_new();
 	rc = dpa_board_open(&cfg, &hw->board, err, sizeof(err));
 	if (rc) {
@@ -143,7 +143,7 @@ void ut_close(struct dpa_hw *hw)
 	dpa_udp_leave(hw, true);
 	dpa_udp_close(hw);
 	dpa_board_close(hw->board);
-	close(hw->epfd);
+	close(hw->fd.epoll);
 	dpa_udp_free(hw->udp);
 	free(hw);
 }

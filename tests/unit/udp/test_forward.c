@@ -109,7 +109,7 @@ static int take_passed_on(struct dpa_hw *h)
 static int serve(struct dpa_hw *h)
 {
 	struct epoll_event ev[8];
-	int n = epoll_wait(h->epfd, ev, 8, 0);
+	int n = epoll_wait(h->fd.epoll, ev, 8, 0);
 
 	for (int i = 0; i < n; i++)
 		if ((ev[i].data.u64 & 7) == DPA_EP_NUM)
@@ -155,7 +155,7 @@ Test(udp_forward, through_the_modelled_network)
 	open_board(0);
 	open_board(1);
 	atomic_store(&tab[0x1234], (struct dpa_hw_qp *)tab); /* any: it is only counted */
-	hw[1]->qp_tab = tab;
+	hw[1]->qps.tab = tab;
 	atomic_store(&hw[1]->inspect, DPA_INSPECT_MODEL);
 	for (uint32_t i = 0; i < 2; i++) {
 		qpn = hw[1]->board->board_num << 16 | (0x1234 + i);

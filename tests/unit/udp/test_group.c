@@ -187,7 +187,7 @@ static uint32_t qpn_of(struct dpa_hw *hw)
 	uint32_t qpn;
 
 	cr_assert_eq(dpa_board_qpn_alloc(hw->board, &qpn), 0);
-	atomic_store(&hw->qp_tab[qpn & DPA_QPN_INDEX], &qp);
+	atomic_store(&hw->qps.tab[qpn & DPA_QPN_INDEX], &qp);
 	return qpn;
 }
 
@@ -200,7 +200,7 @@ Test(udp_group, who_hears_it)
 	struct dpa_roce_pkt pkt = {.dqpn = DPA_QPN_MCAST, .sqpn = 0x330011};
 	uint32_t a, b, c, theirs;
 
-	hw->qp_tab = calloc(DPA_QPN_INDEX + 1, sizeof(*hw->qp_tab));
+	hw->qps.tab = calloc(DPA_QPN_INDEX + 1, sizeof(*hw->qps.tab));
 	a = qpn_of(hw);
 	b = qpn_of(hw);
 	c = qpn_of(hw);
@@ -242,6 +242,6 @@ Test(udp_group, who_hears_it)
 	cr_expect_eq(ngot, 4u);
 	cr_expect_eq(hw->cnt[DPA_CNT_rx_dropped], 3u);
 	ut_close(other);
-	free(hw->qp_tab);
+	free(hw->qps.tab);
 	ut_close(hw);
 }

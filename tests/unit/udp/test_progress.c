@@ -173,7 +173,7 @@ static void owe_an_ack(struct th *th)
 	qp->resp.ack_owed = true;
 	qp->resp.ack_psn = ACK_PSN;
 	dpa_pkt_done(qp, false);
-	cr_assert_eq(atomic_load(&th->hw->acks_owed), 1);
+	cr_assert_eq(atomic_load(&th->hw->acks.owed), 1);
 	cr_assert_not(th_take(&th->b, &p), "it waits");
 	cr_expect(qp->resp.ack_late);
 }
@@ -185,7 +185,7 @@ static void expect_sent(struct th *th, const char *when)
 	cr_assert(th_take(&th->b, &p), "%s: its sender waits", when);
 	cr_expect_eq(p.s.opcode, DPA_BTH_ACK, "%s", when);
 	cr_expect_eq(p.s.psn, ACK_PSN, "%s", when);
-	cr_expect_eq(atomic_load(&th->hw->acks_owed), 0, "%s", when);
+	cr_expect_eq(atomic_load(&th->hw->acks.owed), 0, "%s", when);
 	cr_expect_not(th_take(&th->b, &p), "%s: once", when);
 	cr_expect_not(th->b.qp->resp.ack_late, "%s", when);
 }
@@ -203,10 +203,10 @@ Test(udp_progress, a_thread_that_polls_once_leaves_no_ack_behind)
 	owe_an_ack(th);
 	cr_assert_gt(dpa_hw_progress(&th->ctx), 0);
 	cr_expect_not(th_take(&th->b, &p), "the parked EU is awake: it may wait for company");
-	atomic_store(&th->hw->service_asleep, 1);
+	atomic_store(&th->hw->sleep.service, 1);
 	cr_assert_gt(dpa_hw_progress(&th->ctx), 0);
 	expect_sent(th, "busy");
-	atomic_store(&th->hw->service_asleep, 0);
+	atomic_store(&th->hw->sleep.service, 0);
 
 	th_udp_packets = 0;
 	owe_an_ack(th);
@@ -233,9 +233,9 @@ Test(udp_progress, who_exits_leaves_no_ack_behind)
 	cr_expect_not(th_take(&th->b, &p));
 	dpa_qplock_lock(&th->b.qp->lock);
 	dpa_pkt_done(th->b.qp, false);
-	dpa_spin_lock(&th->hw->pend_lock);
+	dpa_spin_lock(&th->hw->pend.lock);
 	dpa_acks_leave(th->hw);
-	dpa_spin_unlock(&th->hw->pend_lock);
+	dpa_spin_unlock(&th->hw->pend.lock);
 	cr_expect_not(th_take(&th->b, &p));
 	dpa_qplock_lock(&th->b.qp->lock);
 	dpa_pkt_done(th->b.qp, false);
@@ -243,9 +243,9 @@ Test(udp_progress, who_exits_leaves_no_ack_behind)
 	dpa_acks_leave(th->hw);
 	cr_expect_not(th_take(&th->b, &p));
 	dpa_qp_leave(th->b.qp);
-	dpa_spin_lock(&th->hw->ack_lock);
+	dpa_spin_lock(&th->hw->acks.lock);
 	dpa_acks_leave(th->hw);
-	dpa_spin_unlock(&th->hw->ack_lock);
+	dpa_spin_unlock(&th->hw->acks.lock);
 	off_the_wire(th);
 }
 
@@ -258,7 +258,7 @@ Test(udp_progress, a_thread_that_waited_leaves_no_ack_behind)
 
 	cr_assert_eq(pipe(fd), 0);
 	th_udp_packets = 1; /* there is no idle moment */
-	atomic_store(&th->hw->service_asleep, 1);
+	atomic_store(&th->hw->sleep.service, 1);
 	owe_an_ack(th);
 	cr_expect_eq(dpa_hw_wait_fd(&th->ctx, fd[0], 0), EAGAIN);
 	expect_sent(th, "timed out");
@@ -266,7 +266,7 @@ Test(udp_progress, a_thread_that_waited_leaves_no_ack_behind)
 	owe_an_ack(th);
 	cr_expect_eq(dpa_hw_wait_fd(&th->ctx, fd[0], -1), 0);
 	expect_sent(th, "an event");
-	atomic_store(&th->hw->service_asleep, 0);
+	atomic_store(&th->hw->sleep.service, 0);
 	close(fd[0]);
 	close(fd[1]);
 	off_the_wire(th);

@@ -245,9 +245,9 @@ static void setup(void)
 	hw->board = calloc(1, sizeof(*hw->board));
 	hw->udp = calloc(1, sizeof(*hw->udp));
 	hw->ops = &hw_ops;
-	hw->qp_tab = calloc(DPA_BOARD_QPNS, sizeof(*hw->qp_tab));
+	hw->qps.tab = calloc(DPA_BOARD_QPNS, sizeof(*hw->qps.tab));
 	wire.rx_buf = malloc(DPA_WIRE_BUFS * DPA_WIRE_BUF);
-	cr_assert(hw->board && hw->udp && hw->qp_tab && wire.rx_buf);
+	cr_assert(hw->board && hw->udp && hw->qps.tab && wire.rx_buf);
 	for (uint32_t i = 0; i < 2; i++) {
 		cr_assert_eq(posix_memalign((void **)&qps[i], 2 * DPA_CACHE_LINE, sizeof(**qps)),
 			     0);
@@ -256,7 +256,7 @@ static void setup(void)
 		qps[i]->qpn = QPN + i;
 		qps[i]->mtu = MTU;
 		qps[i]->type = DPA_QP_RC;
-		atomic_store(&hw->qp_tab[QPN + i], qps[i]);
+		atomic_store(&hw->qps.tab[QPN + i], qps[i]);
 		from[i] = udp_socket();
 	}
 	to = udp_socket();
@@ -277,7 +277,7 @@ static void teardown(void)
 		free(qps[i]);
 	}
 	free(wire.rx_buf);
-	free(hw->qp_tab);
+	free(hw->qps.tab);
 	free(hw->board);
 	free(hw->udp);
 	free(hw);
