@@ -320,36 +320,36 @@ Test(meeting, hellos_that_are_refused)
 	int bad_table = plain_memfd(table), short_door = memfd(100);
 	struct hello_bytes h = good_hello();
 
-	answered(&h, sizeof(h), (int[]){bad_lanes, fds[1], fds[2], bell, bell, bell}, 6, false,
+	answered(&h, sizeof(h), (int[]){bad_lanes, fds[1], fds[2], bell, bell}, 5, false,
 		 "lanes that are not sealed");
-	answered(&h, sizeof(h), (int[]){short_lanes, fds[1], fds[2], bell, bell, bell}, 6, false,
+	answered(&h, sizeof(h), (int[]){short_lanes, fds[1], fds[2], bell, bell}, 5, false,
 		 "short lanes");
-	answered(&h, sizeof(h), (int[]){fds[0], bad_table, fds[2], bell, bell, bell}, 6, false,
+	answered(&h, sizeof(h), (int[]){fds[0], bad_table, fds[2], bell, bell}, 5, false,
 		 "a table that is not sealed");
-	answered(&h, sizeof(h), (int[]){fds[0], fds[1], short_door, bell, bell, bell}, 6, false,
+	answered(&h, sizeof(h), (int[]){fds[0], fds[1], short_door, bell, bell}, 5, false,
 		 "a short door");
-	answered(&h, sizeof(h), (int[]){bell, bell, bell, bell, bell, bell}, 6, false,
+	answered(&h, sizeof(h), (int[]){bell, bell, bell, bell, bell}, 5, false,
 		 "no memory at all");
-	answered(&h, sizeof(h), fds, 5, false, "too few descriptors");
+	answered(&h, sizeof(h), fds, 4, false, "too few descriptors");
 	answered(&h, sizeof(h), fds, 0, false, "no descriptor");
-	answered(&h, sizeof(h), fds, 7, false, "one descriptor more than there is room for");
+	answered(&h, sizeof(h), fds, 6, false, "one descriptor more than there is room for");
 	answered(&h, sizeof(h), fds, 8, false, "too many descriptors");
-	answered(&h, sizeof(h) - 4, fds, 6, false, "a short hello");
-	answered(&h, 0, fds, 6, false, "descriptors on an empty message");
+	answered(&h, sizeof(h) - 4, fds, 5, false, "a short hello");
+	answered(&h, 0, fds, 5, false, "descriptors on an empty message");
 	answered(&h, 0, fds, 8, false, "too many descriptors on an empty message");
 	h.magic++;
-	answered(&h, sizeof(h), fds, 6, false, "no hello");
+	answered(&h, sizeof(h), fds, 5, false, "no hello");
 	h = good_hello();
 	h.layout++;
-	answered(&h, sizeof(h), fds, 6, false, "of another version");
+	answered(&h, sizeof(h), fds, 5, false, "of another version");
 	h = good_hello();
 	h.slot = DPA_BOARD_PROCS;
-	answered(&h, sizeof(h), fds, 6, false, "of no slot");
+	answered(&h, sizeof(h), fds, 5, false, "of no slot");
 	h = good_hello();
 	h.gen++;
-	answered(&h, sizeof(h), fds, 6, false, "of another process");
+	answered(&h, sizeof(h), fds, 5, false, "of another process");
 	h = good_hello();
-	answered(&h, sizeof(h), fds, 6, true, "a good one");
+	answered(&h, sizeof(h), fds, 5, true, "a good one");
 	close(bad_lanes);
 	close(short_lanes);
 	close(bad_table);
