@@ -265,6 +265,9 @@ DPA_GPU_FN bool dpa_gpu_store_together(uint64_t at, dpa_gpu_16 w[4])
 
 		*(dpa_gpu_16 *)(of + (lane & 3) * sizeof(w[0])) = w[i];
 	}
+	/* Three quarters of the WQE were stored by other threads. Order them before what this thread
+	 * does next: the commit has a fence for its own stores only. */
+	__syncwarp(group);
 	return true;
 }
 #endif
