@@ -179,9 +179,11 @@ static void network(struct ctl *c, struct plot *t, char *text, size_t len)
 	t->queue = l.rule[0].queue;
 }
 
+#define MISSED "%u more flows are not shown, or not whole: there is room for %u"
+
 static void write_page(FILE *out, struct recorder *r)
 {
-	char net[DPA_BOARD_ASK_TEXT + 32], about[sizeof(net) + 128];
+	char net[DPA_BOARD_ASK_TEXT + 32], lost[96] = "", about[sizeof(net) + sizeof(lost) + 128];
 	struct plot t = {.out = out,
 			 .title = "Flows of the adapter instance",
 			 .about = about,
@@ -193,8 +195,10 @@ static void write_page(FILE *out, struct recorder *r)
 			 .tables = counters};
 
 	network(r->c, &t, net, sizeof(net));
-	snprintf(about, sizeof(about), "%u flows, %llu ms; %s", r->flows,
-		 (unsigned long long)((r->last - r->begin) / 1000000), net);
+	if (r->missed)
+		snprintf(lost, sizeof(lost), "; " MISSED, r->missed, REC_FLOWS);
+	snprintf(about, sizeof(about), "%u flows, %llu ms; %s%s", r->flows,
+		 (unsigned long long)((r->last - r->begin) / 1000000), net, lost);
 	gather(&t, r);
 	plot_write(&t);
 	plot_free(&t);
@@ -229,15 +233,15 @@ static void progress(const struct recorder *r, const struct rec_sample *s, uint6
 void pcc_record(struct ctl *c)
 {
 	const char *to = c->to ? c->to : "-";
+	struct recorder *r = rec_begin(c);
+	/* not before it begins: where it cannot, what the file has remains */
 	FILE *out = strcmp(to, "-") == 0 ? stdout : fopen(to, "we");
-	struct recorder *r;
 	static struct rec_sample s;
 	uint64_t shown = 0;
 	bool more;
 
 	if (!out)
 		die(EXIT_USAGE, "%s: %s", to, strerror(errno));
-	r = rec_begin(c);
 	do {
 		more = rec_sample(r, &s);
 		rec_keep(r, &s);
@@ -249,6 +253,8 @@ void pcc_record(struct ctl *c)
 		fprintf(stderr,
 			"no flow was paced: they are those to other hosts, and all of them in "
 			"a network of dpactl link\n");
+	if (r->missed)
+		fprintf(stderr, MISSED "\n", r->missed, REC_FLOWS);
 	if (ends_with(to, ".html"))
 		write_page(out, r);
 	else if (c->json || ends_with(to, ".json"))
@@ -262,24 +268,33 @@ void pcc_record(struct ctl *c)
 
 /* ----------------------------------------------------------------------- watch */
 
-/* Waits a second; a line for each flow with what it did meanwhile. False: a signal came. */
+#define SECOND UINT64_C(1000000000)
+
+/*
+ * Waits a second; a line for each flow with what it did meanwhile. False: a signal came. Looks ten
+ * times: a flow that is new has a line in the second in which it began.
+ */
 bool pcc_watch_flows(struct recorder *r)
 {
+	const struct rec_sample *sum = &r->sample[0];
 	static struct rec_sample s;
 	char name[96];
-
 	bool more;
 
-	r->interval = UINT64_C(1000000000);
-	more = rec_sample(r, &s);
+	r->interval = SECOND / 10;
+	r->n = 0;
+	do {
+		more = rec_sample(r, &s);
+		rec_join(r, &s);
+	} while (more && sum->ns < SECOND);
 	for (uint32_t i = 0; i < r->flows; i++) {
-		const struct rec_stat *f = &s.flow[i];
+		const struct rec_stat *f = &sum->flow[i];
 
 		if (!f->bytes)
 			continue;
 		rec_name(&r->flow[i], name, sizeof(name));
 		printf("  %-44s sent ", name);
-		plot_fixed(stdout, plot_mbits(f->bytes, s.ns) / 100, 1);
+		plot_fixed(stdout, plot_mbits(f->bytes, sum->ns) / 100, 1);
 		fputs(" Mbit/s, allowed ", stdout);
 		if (f->rate < DPA_PCC_NO_LIMIT)
 			plot_fixed(stdout, f->rate * 8 / 100000, 1);
@@ -289,9 +304,9 @@ bool pcc_watch_flows(struct recorder *r)
 		plot_fixed(stdout, f->rtt_num ? f->rtt_sum / f->rtt_num / 100 : 0, 1);
 		printf(" us, %u marked, %u CNPs, %u losses\n", f->marked, f->cnps, f->losses);
 	}
-	if (s.queue_num)
+	if (sum->queue_num)
 		printf("  queue: mean %llu, largest %llu bytes\n",
-		       (unsigned long long)(s.queue_sum / s.queue_num),
-		       (unsigned long long)s.queue_max);
+		       (unsigned long long)(sum->queue_sum / sum->queue_num),
+		       (unsigned long long)sum->queue_max);
 	return more;
 }

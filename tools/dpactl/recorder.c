@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* recorder.c - takes samples of what flows record: see recorder.h. */
-#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +9,8 @@
 #include "recorder.h"
 #include "tables/pcc.h"
 
-#define LEASE	 UINT64_C(1000000000) /* ns that flows go on without being asked again */
+#define LEASE	 UINT64_C(3000000000) /* ns that flows go on without being asked again */
+#define RENEW	 (LEASE / 3)	      /* ns after which they are asked again */
 #define INTERVAL UINT64_C(5000000)
 
 static volatile sig_atomic_t stop;
@@ -79,28 +79,82 @@ static void begin_flow(struct recorder *r, struct rec_flow *f, uint32_t qpn, uin
 	f->seen_marked = read_marked(r->c, f->dest);
 }
 
+/* Its QP is gone or is another flow now: it will not do anything any more. */
+static bool has_ended(struct recorder *r, const struct rec_flow *f)
+{
+	struct dpa_board_pcc_flow *from = dpa_board_pcc_flow_of(r->c->b, f->qpn);
+	uint32_t slot, gen;
+	struct proc p;
+
+	return !from || load(&from->begun) != f->begun ||
+	       !dpa_board_qpn_owner(r->c->b, f->qpn, &slot, &gen) || slot != f->slot ||
+	       gen != f->gen || !proc_read(r->c, slot, &p) || !p.alive;
+}
+
+/* True if the flow was counted as one that is missing, at an earlier sample. */
+static bool is_missed(const struct recorder *r, uint32_t qpn, const struct rec_missed *m)
+{
+	return memcmp(&r->lost[qpn & (DPA_BOARD_QPNS - 1)], m, sizeof(*m)) == 0;
+}
+
+/* Counts a flow that there is no room for: once, not at each sample. */
+static void miss(struct recorder *r, uint32_t qpn, const struct rec_missed *m)
+{
+	if (is_missed(r, qpn, m))
+		return;
+	r->lost[qpn & (DPA_BOARD_QPNS - 1)] = *m;
+	r->missed++;
+}
+
+/*
+ * Room for a flow: of those that ended, the entry of that which sent least. It is removed from the
+ * samples that are kept. NULL: none has ended.
+ */
+static struct rec_flow *take_room(struct recorder *r)
+{
+	struct rec_flow *f = NULL;
+
+	if (r->flows < REC_FLOWS)
+		return &r->flow[r->flows++];
+	for (uint32_t i = 0; i < REC_FLOWS && !r->full; i++)
+		if ((!f || r->flow[i].sum.bytes < f->sum.bytes) && has_ended(r, &r->flow[i]))
+			f = &r->flow[i];
+	r->full = !f;
+	if (!f)
+		return NULL;
+	r->missed += !f->missed;
+	for (uint32_t k = 0; k < r->n; k++)
+		memset(&r->sample[k].flow[f - r->flow], 0, sizeof(r->sample[k].flow[0]));
+	return f;
+}
+
 /* That of the record, a new one if it has none; NULL: no room. */
 static struct rec_flow *find_flow(struct recorder *r, uint32_t qpn, struct dpa_board_pcc_flow *from)
 {
-	uint32_t slot, gen, begun = load(&from->begun);
+	struct rec_missed m = {.begun = load(&from->begun)};
+	struct rec_flow *f;
 	struct proc p;
 
-	if (!dpa_board_qpn_owner(r->c->b, qpn, &slot, &gen))
+	if (!dpa_board_qpn_owner(r->c->b, qpn, &m.slot, &m.gen))
 		return NULL;
 	for (uint32_t i = r->flows; i--;)
-		if (r->flow[i].qpn == qpn && r->flow[i].slot == slot && r->flow[i].gen == gen &&
-		    r->flow[i].begun == begun)
+		if (r->flow[i].qpn == qpn && r->flow[i].slot == m.slot && r->flow[i].gen == m.gen &&
+		    r->flow[i].begun == m.begun)
 			return &r->flow[i];
-	/* what a dead process left is there until another one cleans up after it */
-	if (!proc_read(r->c, slot, &p) || !p.alive)
+	if (r->full && is_missed(r, qpn, &m))
 		return NULL;
-	if (r->flows == REC_FLOWS) {
-		r->missed++;
+	/* what a dead process left is there until another one cleans up after it */
+	if (!proc_read(r->c, m.slot, &p) || !p.alive)
+		return NULL;
+	f = take_room(r);
+	if (!f) {
+		miss(r, qpn, &m);
 		return NULL;
 	}
-	begin_flow(r, &r->flow[r->flows], qpn, begun);
-	read_record(from, &r->flow[r->flows].now);
-	return &r->flow[r->flows++];
+	begin_flow(r, f, qpn, m.begun);
+	f->missed = is_missed(r, qpn, &m);
+	read_record(from, &f->now);
+	return f;
 }
 
 static void add_stat(struct rec_stat *to, const struct rec_stat *d)
@@ -174,9 +228,22 @@ static void take_queues(struct recorder *r, struct rec_sample *out)
 
 /* --------------------------------------------------------------------- samples */
 
-static void ask(struct recorder *r)
+static void ask(struct recorder *r, uint64_t now)
 {
-	dpa_board_pcc_record(r->c->b, r->last, LEASE);
+	dpa_board_pcc_record(r->c->b, now, LEASE);
+}
+
+/* Sleeps until then or until a signal, and asks again in time, however long that is. */
+static void wait_until(struct recorder *r, uint64_t due)
+{
+	for (uint64_t now = now_ns(); !stop && now < due; now = now_ns()) {
+		uint64_t next = due - now < RENEW ? due : now + RENEW;
+		struct timespec ts = {.tv_sec = (time_t)(next / 1000000000),
+				      .tv_nsec = (long)(next % 1000000000)};
+
+		ask(r, now);
+		clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &ts, NULL);
+	}
 }
 
 struct recorder *rec_begin(struct ctl *c)
@@ -194,24 +261,22 @@ struct recorder *rec_begin(struct ctl *c)
 	r->c = c;
 	r->interval = INTERVAL;
 	r->begin = r->last = now_ns();
-	ask(r);
+	ask(r, r->begin);
 	return r;
 }
 
 bool rec_sample(struct recorder *r, struct rec_sample *out)
 {
-	uint64_t due = r->last + r->interval, now;
-	struct timespec ts = {.tv_sec = (time_t)(due / 1000000000),
-			      .tv_nsec = (long)(due % 1000000000)};
+	uint64_t now;
 
-	while (!stop && clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &ts, NULL) == EINTR)
-		;
+	wait_until(r, r->last + r->interval);
 	now = now_ns();
 	memset(out, 0, sizeof(*out));
 	out->at = now - r->begin;
 	out->ns = now - r->last;
 	r->last = now;
-	ask(r);
+	r->full = false;
+	ask(r, now);
 	for (uint32_t i = dpa_board_pcc_flow_next(r->c->b, 0); i < DPA_BOARD_QPNS;
 	     i = dpa_board_pcc_flow_next(r->c->b, i + 1))
 		take_flow(r, r->c->b->board_num << 16 | i, out);
@@ -242,6 +307,14 @@ void rec_keep(struct recorder *r, const struct rec_sample *s)
 		r->interval *= 2;
 	}
 	r->sample[r->n++] = *s;
+}
+
+void rec_join(struct recorder *r, const struct rec_sample *s)
+{
+	if (!r->n)
+		r->sample[r->n++] = *s;
+	else
+		join(&r->sample[r->n - 1], s, r->flows);
 }
 
 void rec_end(struct recorder *r)

@@ -23,6 +23,12 @@ struct rec_flow {
 	char comm[16];
 	struct rec_stat now, sum; /* values of its record; what it did since it was found */
 	uint32_t seen_marked;
+	bool missed; /* it is counted in recorder.missed: its beginning is not there */
+};
+
+/* Of a QPN: the flow that was last counted as one that there was no room for. */
+struct rec_missed {
+	uint32_t slot, gen, begun;
 };
 
 struct rec_sample {
@@ -33,12 +39,15 @@ struct rec_sample {
 
 struct recorder {
 	struct ctl *c;
-	uint64_t begin, last;	   /* CLOCK_MONOTONIC, ns */
-	uint64_t interval;	   /* ns between two samples */
-	uint32_t flows, n, missed; /* missed: flows that there was no room for */
+	uint64_t begin, last; /* CLOCK_MONOTONIC, ns */
+	uint64_t interval;    /* ns between two samples */
+	uint32_t flows, n;    /* entries of flow, of sample */
+	uint32_t missed;      /* flows that are not in them, or not whole: there was no room */
+	bool full;	      /* at this sample: all entries are of flows that go on */
 	uint64_t queue_sum[DPA_BOARD_PROCS], queue_num[DPA_BOARD_PROCS];
 	struct rec_flow flow[REC_FLOWS];
 	struct rec_sample sample[REC_MAX];
+	struct rec_missed lost[DPA_BOARD_QPNS];
 };
 
 /* Asks all flows to record. Ends the process where the state cannot be written to, or no memory. */
@@ -50,7 +59,9 @@ struct recorder *rec_begin(struct ctl *c);
 bool rec_sample(struct recorder *r, struct rec_sample *out);
 /* Keeps a sample; joins two and doubles the interval where there is no room. */
 void rec_keep(struct recorder *r, const struct rec_sample *s);
-/* Flows stop recording a second after this. */
+/* Adds a sample to the last one that was kept; keeps it where there is none. */
+void rec_join(struct recorder *r, const struct rec_sample *s);
+/* Flows stop recording three seconds after this. */
 void rec_end(struct recorder *r);
 /* pcc record; what pcc watch shows of flows, once a second (record.c). */
 void pcc_record(struct ctl *c);
