@@ -377,7 +377,7 @@ struct dpa_board_pcc_port {
 };
 
 /*
- * A probe on its way to the program of the notification point and back: 8 + 8 + 16 + 16 + 448 + 16
+ * A probe on its way to the program of the notification point and back: 8 + 8 + 16 + 24 + 448 + 8
  * = 512 bytes. `owner` is the process whose QP it came to, 0: free; CAS (acq_rel) by it, also in
  * place of a dead one. `state` has a number of the probe above two bits:
  *
@@ -386,7 +386,9 @@ struct dpa_board_pcc_port {
  *     +------- owner: no answer came --+--------------- owner: has read it ------+
  *
  * Each by CAS or store (release), read (acquire). A probe that was given up has another number: an
- * answer that comes late does not count. Words of packet and answer are relaxed.
+ * answer that comes late does not count. Words of packet and answer are relaxed. A word of an answer
+ * has four of its bytes below, and the low half of `state` without the state above: one that a former
+ * owner of the port writes late makes an answer that is refused, not another one.
  */
 #define DPA_BOARD_NP_PROBES 128u
 enum { DPA_NP_FREE, DPA_NP_POSTED, DPA_NP_ANSWERED, DPA_NP_REFUSED };
@@ -395,9 +397,9 @@ struct dpa_board_np_probe {
 	_Atomic uint64_t state;
 	_Atomic uint32_t size, l4, payload; /* bytes; where the parts begin */
 	uint32_t rsvd0;
-	_Atomic uint64_t answer[2];
+	_Atomic uint64_t answer[DPA_PCC_ANSWER / 4];
 	_Atomic uint64_t packet[DPA_PCC_PROBE_BYTES / 8];
-	uint8_t rsvd1[16];
+	uint8_t rsvd1[8];
 };
 
 /*

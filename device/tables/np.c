@@ -47,6 +47,34 @@ static void get_words(uint8_t *to, _Atomic uint64_t *from, uint32_t bytes)
 	}
 }
 
+/* Four bytes a word, and the probe's number beside them. */
+static void put_answer(struct dpa_board_np_probe *e, uint64_t serial,
+		       const uint8_t answer[DPA_PCC_ANSWER])
+{
+	for (uint32_t i = 0; i < DPA_PCC_ANSWER / 4; i++) {
+		uint32_t w;
+
+		memcpy(&w, answer + i * 4, 4);
+		atomic_store_explicit(&e->answer[i], serial << 32 | w, memory_order_relaxed);
+		DPA_BOARD_STEP("np-word");
+	}
+}
+
+/* False: a part of it is an answer to another probe. */
+static bool get_answer(uint8_t answer[DPA_PCC_ANSWER], struct dpa_board_np_probe *e,
+		       uint64_t serial)
+{
+	for (uint32_t i = 0; i < DPA_PCC_ANSWER / 4; i++) {
+		uint64_t word = atomic_load_explicit(&e->answer[i], memory_order_relaxed);
+		uint32_t w = (uint32_t)word;
+
+		if (word >> 32 != (uint32_t)serial)
+			return false;
+		memcpy(answer + i * 4, &w, 4);
+	}
+	return true;
+}
+
 /* ------------------------------------------------------------- the flows' side */
 
 bool dpa_board_pcc_probes(struct dpa_board *b, uint32_t number, struct dpa_pcc_probes *out)
@@ -78,7 +106,8 @@ bool dpa_board_np_takes(struct dpa_board *b, const struct dpa_pcc_probes *probe)
 	if (!(w & DPA_BOARD_NP_THERE) || (w >> DPA_BOARD_NP_FORMAT & 3) != probe->format)
 		return false;
 	if (probe->format == DPA_PCC_IFA1)
-		return probe->marker == marker;
+		/* 0: none was set; it is no marker */
+		return probe->marker && probe->marker == marker;
 	return probe->format != DPA_PCC_IFA2 || !mask || (probe->gns & mask) != (value & mask);
 }
 
@@ -168,14 +197,14 @@ enum dpa_np_state dpa_board_np_poll(struct dpa_board *b, uint32_t ring, uint64_t
 {
 	struct dpa_board_np_probe *e = probe_of(b, ring);
 	uint64_t s = atomic_load_explicit(&e->state, memory_order_acquire);
+	bool sends;
 
 	if (s == (serial | DPA_NP_POSTED))
 		return DPA_NP_WAITS;
-	if (s == (serial | DPA_NP_ANSWERED))
-		get_words(answer, e->answer, DPA_PCC_ANSWER);
+	sends = s == (serial | DPA_NP_ANSWERED) && get_answer(answer, e, serial);
 	if ((s & ~STATE) == serial)
 		give_back(b, e);
-	return s == (serial | DPA_NP_ANSWERED) ? DPA_NP_SENDS : DPA_NP_NONE;
+	return sends ? DPA_NP_SENDS : DPA_NP_NONE;
 }
 
 void dpa_board_np_drop(struct dpa_board *b, uint32_t ring, uint64_t serial)
@@ -245,8 +274,9 @@ bool dpa_pcc_np_take(struct dpa_pcc_image *img, uint32_t ring, struct dpa_pcc_pr
 }
 
 /*
- * No other process writes answers: the port has one owner. An answer to a probe that was given up while
- * this copies is written over, or never read: its number is not that of the next one.
+ * An answer to a probe that was given up does not count: its number is not that of the next one. A
+ * process that stops after it has looked at the state, and is no more the owner of the port when it
+ * goes on, may write over the answer to a later probe. That answer is refused by its numbers.
  */
 void dpa_pcc_np_answer(struct dpa_pcc_image *img, const struct dpa_pcc_probe *probe,
 		       const uint8_t answer[DPA_PCC_ANSWER])
@@ -254,8 +284,11 @@ void dpa_pcc_np_answer(struct dpa_pcc_image *img, const struct dpa_pcc_probe *pr
 	struct dpa_board_np_probe *e = probe_of(dpa_pcc_image_board(img), probe->ring);
 	uint64_t s = probe->serial | DPA_NP_POSTED;
 
+	if (atomic_load_explicit(&e->state, memory_order_acquire) != s)
+		return;
+	DPA_BOARD_STEP("np-looked");
 	if (answer)
-		put_words(e->answer, answer, DPA_PCC_ANSWER);
+		put_answer(e, probe->serial, answer);
 	DPA_BOARD_STEP("np-answer");
 	atomic_compare_exchange_strong_explicit(
 		&e->state, &s, probe->serial | (answer ? DPA_NP_ANSWERED : DPA_NP_REFUSED),

@@ -100,6 +100,77 @@ Test(board_np, an_answer_that_is_late_does_not_count)
 	ops->unload(img);
 }
 
+static const uint8_t other[DPA_PCC_ANSWER] = "another data";
+
+Test(board_np, an_answer_that_is_late_leaves_the_next_one)
+{
+	struct dpa_pcc_image *img = load(&ccmad);
+	struct dpa_pcc_probe first = post(1), second, got, late;
+	uint8_t a[DPA_PCC_ANSWER];
+
+	cr_assert_eq(take(img, &late, 1), 1u);
+	dpa_board_np_drop(b, first.ring, first.serial);
+	second = post(2);
+	cr_assert_eq(take(img, &got, 1), 1u);
+	ops->answer_probe(img, &got, data);
+	ops->answer_probe(img, &late, other);
+	cr_expect_eq(dpa_board_np_poll(b, second.ring, second.serial, a), DPA_NP_SENDS);
+	cr_expect_arr_eq(a, data, DPA_PCC_ANSWER);
+	ops->unload(img);
+}
+
+/* The hook runs this while the writer of the late answer stands at a step. */
+static struct dpa_pcc_image *of_late;
+static struct dpa_pcc_probe given_up, next;
+static const char *stands_at;
+static int stands_in;
+
+static void the_next_is_answered(const char *step)
+{
+	struct dpa_pcc_probe got;
+
+	if (strcmp(step, stands_at) || stands_in-- != 1)
+		return;
+	dpa_board_np_drop(b, given_up.ring, given_up.serial);
+	next = post(2);
+	cr_assert_eq(next.ring, given_up.ring);
+	cr_assert_eq(take(of_late, &got, 1), 1u);
+	ops->answer_probe(of_late, &got, data);
+}
+
+/* Descheduled anywhere in its answer: the next probe's answer is that one or none, never a mixture. */
+Test(board_np, an_answer_that_stops_halfway_is_never_that_of_the_next)
+{
+	static const struct {
+		const char *step;
+		int nth;
+		enum dpa_np_state then;
+	} c[] = {{"np-looked", 1, DPA_NP_NONE},
+		 {"np-word", 1, DPA_NP_NONE},
+		 {"np-word", 2, DPA_NP_NONE},
+		 {"np-word", 3, DPA_NP_SENDS},
+		 {"np-answer", 1, DPA_NP_SENDS}};
+
+	of_late = load(&ccmad);
+	for (size_t i = 0; i < sizeof(c) / sizeof(*c); i++) {
+		struct dpa_pcc_probe late;
+		uint8_t a[DPA_PCC_ANSWER] = {0};
+
+		given_up = post(1);
+		cr_assert_eq(take(of_late, &late, 1), 1u);
+		stands_at = c[i].step;
+		stands_in = c[i].nth;
+		dpa_board_step_hook = the_next_is_answered;
+		ops->answer_probe(of_late, &late, other);
+		dpa_board_step_hook = NULL;
+		cr_expect_eq(dpa_board_np_poll(b, next.ring, next.serial, a), c[i].then, "%s %d",
+			     c[i].step, c[i].nth);
+		if (c[i].then == DPA_NP_SENDS)
+			cr_expect_arr_eq(a, data, DPA_PCC_ANSWER);
+	}
+	ops->unload(of_late);
+}
+
 Test(board_np, so_many_wait_at_a_time)
 {
 	struct dpa_pcc_image *img = load(&ccmad);
@@ -144,6 +215,10 @@ Test(board_np, what_a_program_takes)
 	cr_expect_not(dpa_board_np_takes(b, &p));
 	p.marker = 8;
 	cr_expect(dpa_board_np_takes(b, &p));
+	ops->unload(img);
+	is.marker = p.marker = 0;
+	img = load(&is);
+	cr_expect_not(dpa_board_np_takes(b, &p), "0 is no marker");
 	ops->unload(img);
 }
 
@@ -245,8 +320,8 @@ static void all_steps(void *arg)
 
 Test(board_np, killed_at_any_step_it_leaves_a_port_that_works)
 {
-	static const char *const steps[] = {"np-taken",	 "np-posted", "np-took",
-					    "np-answer", "np-ended",  "pcc-unload"};
+	static const char *const steps[] = {"np-taken", "np-posted", "np-took",	 "np-looked",
+					    "np-word",	"np-answer", "np-ended", "pcc-unload"};
 
 	for (size_t i = 0; i < sizeof(steps) / sizeof(*steps); i++) {
 		struct dpa_pcc_probe p, got[2];
