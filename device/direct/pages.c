@@ -420,6 +420,21 @@ bool dpa_pages_empty_behind(const struct dpa_pages *p, uint64_t end, uint64_t n)
 	return done;
 }
 
+bool dpa_pages_in_place(const struct dpa_pages *p, uint64_t start, uint64_t end, uint64_t off)
+{
+	bool there = true;
+	struct dpa_maps m;
+	struct dpa_vma v;
+
+	if (!dpa_maps_open(&m))
+		return false;
+	for (uint64_t at = start; there && at < end; at = v.end)
+		there = dpa_maps_at(&m, at, &v) && v.start <= at && v.shared &&
+			dpa_vma_is_of(p, &v) && v.offset + (at - v.start) == off + (at - start);
+	dpa_maps_close(&m);
+	return there;
+}
+
 bool dpa_pages_any(const struct dpa_pages *p, uint64_t addr, uint64_t length)
 {
 	uint64_t end = addr + length < addr ? UINT64_MAX : addr + length;

@@ -59,6 +59,11 @@ int dpa_pages_unshare(const struct dpa_pages *p, uint64_t at, uint64_t off, uint
 int dpa_pages_empty(const struct dpa_pages *p, uint64_t addr, uint64_t length);
 /* The same for the n bytes of the memfd behind the mapping that ends at `end`: is it done? */
 bool dpa_pages_empty_behind(const struct dpa_pages *p, uint64_t end, uint64_t n);
+/*
+ * Is all of [start, end) a shared mapping of the memfd, from `off` on? No, where it cannot be found
+ * out.
+ */
+bool dpa_pages_in_place(const struct dpa_pages *p, uint64_t start, uint64_t end, uint64_t off);
 /* Does [addr, addr + length) have any? */
 bool dpa_pages_any(const struct dpa_pages *p, uint64_t addr, uint64_t length);
 /* Does the descriptor still lead to the memfd? The program may have closed it (closefrom). */

@@ -207,32 +207,54 @@ static void unmake_unused(struct dpa_hw *hw)
 /* ------------------------------------------------------------------ regions */
 
 /*
+ * Do peers find the area, and are its pages where the range has a byte of it? The C library's free()
+ * unmaps past the preload, and other memory may be there by now.
+ */
+static bool is_in_place(const struct dpa_hw *hw, uint32_t i, uint64_t addr, uint64_t length)
+{
+	const struct dpa_area_own *o = &hw->share->own[i];
+	uint64_t from = dpa_area_start(o), to = from + dpa_area_length(o);
+	uint64_t first = addr & ~(DPA_PAGE - 1), end = dpa_first_page(addr + length);
+
+	if (!atomic_load_explicit(&hw->export->area[i].serial, memory_order_seq_cst))
+		return false;
+	first = first > from ? first : from;
+	end = end < to && end > addr ? end : to;
+	return dpa_pages_in_place(&hw->share->pages, first, end, o->off + (first - from));
+}
+
+/*
  * Joins the areas that exist already; returns the one that contains the whole range, or one of
- * them.
+ * them. One that is not in place ends here for peers; it stays, without them, as long as a region
+ * is there.
  */
 static bool join_area(struct dpa_hw *hw, uint64_t addr, uint64_t length, uint32_t *at, bool *whole)
 {
 	uint64_t start = dpa_first_page(addr), end = dpa_end_page(addr, length);
+	uint32_t best = 0; /* 1: it has ended; 2: it has some of the range; 3: all */
 	struct dpa_share *s = hw->share;
-	bool found = false;
 
-	*whole = false;
 	for (uint32_t i = 0; i < s->used; i++) {
 		struct dpa_area_own *o = &s->own[i];
-
-		bool has;
+		uint32_t rank = 1;
 
 		if (!dpa_area_is_live(o) ||
 		    !dpa_ranges_overlap(addr, length, dpa_area_start(o), dpa_area_length(o)))
 			continue;
-		has = dpa_area_start(o) <= start && end <= dpa_area_start(o) + dpa_area_length(o);
 		o->refs++;
-		if (!found || has)
+		if (!is_in_place(hw, i, addr, length))
+			dpa_share_revoke(hw, i, dpa_area_is_live(o));
+		else
+			rank = dpa_area_start(o) <= start &&
+					       end <= dpa_area_start(o) + dpa_area_length(o)
+				       ? 3
+				       : 2;
+		if (rank > best)
 			*at = i;
-		*whole |= has;
-		found = true;
+		best = rank > best ? rank : best;
 	}
-	return found;
+	*whole = best == 3;
+	return best;
 }
 
 void dpa_share_take(struct dpa_hw *hw, struct dpa_mr *mr, const struct dpa_share_plan *plan)

@@ -146,6 +146,8 @@ int dpa_share_back(const struct dpa_share *s, const struct dpa_area_own *o, enum
 void dpa_share_watch(struct dpa_hw *hw);
 /* It closes. When it returns no thread is asking. */
 void dpa_share_unwatch(struct dpa_hw *hw);
+/* Peers do not find area i of this serial any more, if it is there. Takes no lock, waits for nothing. */
+void dpa_share_revoke(struct dpa_hw *hw, uint32_t i, uint32_t serial);
 /* An area is there, or is not there any more. Under hw->ctl. */
 void dpa_share_watched(struct dpa_share *s);
 

@@ -82,10 +82,26 @@ static void back_in_child(struct dpa_share *s, uint64_t addr, uint64_t length)
 }
 
 /*
- * Peers do not find the areas in that range any more, without any lock. An area that is made in the
- * same place meanwhile has another serial; a region that joins (dpa_share_take()) either sees that
- * the area has ended, or is seen here. A copy that is under way may end behind this.
+ * An area that is made in the same place meanwhile has another serial; a region that joins
+ * (dpa_share_take()) either sees that the area has ended, or is seen here. A copy that is under way
+ * may end behind this.
  */
+void dpa_share_revoke(struct dpa_hw *hw, uint32_t i, uint32_t serial)
+{
+	if (!atomic_compare_exchange_strong_explicit(&hw->export->area[i].serial, &serial, 0,
+						     memory_order_seq_cst, memory_order_relaxed))
+		return;
+	for (uint32_t r = 0; r < hw->mrs.used_max; r++) {
+		uint32_t at = i + 1;
+
+		if (atomic_compare_exchange_strong_explicit(&hw->export->mr_area[r], &at, 0,
+							    memory_order_seq_cst,
+							    memory_order_relaxed))
+			atomic_fetch_add_explicit(&hw->export->mr_gen[r], 1, memory_order_seq_cst);
+	}
+}
+
+/* Peers do not find the areas in that range any more. */
 static void revoke_areas(struct dpa_hw *hw, uint64_t addr, uint64_t length)
 {
 	uint32_t used = atomic_load_explicit(&hw->share->used, memory_order_acquire);
@@ -94,20 +110,8 @@ static void revoke_areas(struct dpa_hw *hw, uint64_t addr, uint64_t length)
 		struct dpa_area_own *o = &hw->share->own[i];
 		uint32_t serial = atomic_load_explicit(&o->live, memory_order_acquire);
 
-		if (!serial || !is_in(o, addr, length) ||
-		    !atomic_compare_exchange_strong_explicit(&hw->export->area[i].serial, &serial,
-							     0, memory_order_seq_cst,
-							     memory_order_relaxed))
-			continue;
-		for (uint32_t r = 0; r < hw->mrs.used_max; r++) {
-			uint32_t at = i + 1;
-
-			if (atomic_compare_exchange_strong_explicit(&hw->export->mr_area[r], &at, 0,
-								    memory_order_seq_cst,
-								    memory_order_relaxed))
-				atomic_fetch_add_explicit(&hw->export->mr_gen[r], 1,
-							  memory_order_seq_cst);
-		}
+		if (serial && is_in(o, addr, length))
+			dpa_share_revoke(hw, i, serial);
 	}
 }
 

@@ -6,6 +6,7 @@
  */
 #include "vt_maps.h"
 
+#include <malloc.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -454,6 +455,57 @@ static void freed_and_taken_again(struct vt *t)
 	CHECK_EQ(ibv_close_device(t->ctx), 0);
 }
 
+/* free() gives the memory to the kernel past the preload; what malloc() has there next is other memory. */
+static void freed_and_registered_again(struct vt *t)
+{
+	struct ibv_mr *first = NULL;
+	uint8_t *a = NULL, *b = NULL, *own = NULL;
+	uintptr_t was;
+
+	vt_setup(t, &rc);
+	if (t->side == 1) {
+		own = t->buf;
+		dereg(t);
+		CHECK(mallopt(M_MMAP_THRESHOLD, 128 << 10), "mallopt");
+		a = malloc(AREA);
+		CHECK(a, "malloc");
+		memset(a, 1, AREA);
+		first = vt_reg_shared(t, a, AREA);
+		vt_expect_shared(t, a + PAGE, "registered");
+		t->me.addr = (uintptr_t)a;
+		t->me.rkey = first->rkey;
+		t->buf = a;
+	}
+	vt_put(t, &t->me, sizeof(t->me));
+	vt_get(t, &t->peer, sizeof(t->peer));
+	put(t, AREA / 8, PAGE, 7); /* the peer maps it */
+	if (t->side == 1) {
+		was = (uintptr_t)a;
+		free(a);
+		b = malloc(AREA);
+		CHECK((uintptr_t)b == was, "malloc() took another place");
+		memset(b, 2, AREA);
+		t->mr = ibv_reg_mr(t->pd, b, AREA,
+				   IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
+		CHECK(t->mr, "reg_mr: %s", strerror(errno));
+		vt_expect_not_shared(b + PAGE, "other memory");
+		t->me.rkey = t->mr->rkey;
+	}
+	vt_put(t, &t->me, sizeof(t->me));
+	vt_get(t, &t->peer, sizeof(t->peer));
+	put(t, AREA / 8, PAGE, 9);
+	if (t->side == 1) {
+		CHECK(is_all(b + AREA / 8, PAGE, 9), "what the peer wrote is not there");
+		CHECK(is_all(b, AREA / 8, 2) && is_all(b + AREA / 4, AREA / 2, 2), "the rest");
+		CHECK_EQ(ibv_dereg_mr(first), 0);
+		dereg(t);
+		CHECK(is_all(b + AREA / 8, PAGE, 9) && is_all(b, AREA / 8, 2), "deregistered");
+		free(b);
+		t->buf = own;
+	}
+	vt_close(t);
+}
+
 /* --------------------------------------------------------- children, threads */
 
 static pid_t raw_clone(void)
@@ -533,6 +585,7 @@ static const struct vt_case cases[] = {
 	{"given_back_beside_a_thread", given_back_beside_a_thread, VT_PROCS, 0},
 	{"given_back_around_a_fork", given_back_around_a_fork, VT_PROCS, 0},
 	{"freed_and_taken_again", freed_and_taken_again, VT_PROCS, 0},
+	{"freed_and_registered_again", freed_and_registered_again, VT_PROCS, 0},
 	{"raw_child", raw_child, VT_PROCS, 0},
 	{"deregistered_beside_a_thread", deregistered_beside_a_thread, VT_PROCS, 0},
 };
