@@ -107,6 +107,18 @@ static int fail(int err)
 #define SYS_process_madvise 440
 #endif
 
+/*
+ * Does the kernel empty that? It refuses the rest with EINVAL, or does nothing. (That of memory which
+ * is locked comes with Linux 5.18.)
+ */
+static bool takes_emptying(const void *addr, size_t length, int advice)
+{
+	uint64_t at = (uintptr_t)addr, n = ((uint64_t)length + 4095) & ~4095ull;
+
+	return at % 4096 == 0 && n && at + n >= at &&
+	       (advice != MADV_DONTNEED_LOCKED || !syscall(SYS_madvise, addr, 0, advice));
+}
+
 /* PASS: a hint, or an error, which is the same for all memory. *advice: what to say instead. */
 static int ask_advice(const void *addr, size_t length, int *advice)
 {
@@ -116,7 +128,7 @@ static int ask_advice(const void *addr, size_t length, int *advice)
 	case MADV_DONTNEED:
 	case MADV_DONTNEED_LOCKED:
 	case MADV_FREE:
-		if ((uintptr_t)addr % 4096) /* EINVAL, and nothing is emptied */
+		if (!takes_emptying(addr, length, *advice))
 			return DPA_MEMORY_PASS;
 		ret = ask(DPA_MEMORY_EMPTY, addr, length);
 		if (ret != DPA_MEMORY_EMPTIED)
@@ -173,22 +185,108 @@ static PL_OUT_OF_LINE bool is_self(int pidfd)
 	return pid && atol(pid + 6) == syscall(SYS_getpid);
 }
 
+static ssize_t kernel_advises(int pidfd, const struct iovec *iov, size_t n, int advice,
+			      unsigned flags)
+{
+	return next.process_madvise ? next.process_madvise(pidfd, iov, n, advice, flags)
+				    : syscall(SYS_process_madvise, pidfd, iov, n, advice, flags);
+}
+
+/*
+ * Empties what the kernel has emptied, the first `done` bytes. On a shared mapping its call only
+ * dropped entries of the tables. Again behind it: memory that became private between the two has
+ * its bytes. Returns how many are done, or -1.
+ */
+static ssize_t empty_done(const struct iovec *iov, size_t done, int advice)
+{
+	size_t left = done, n;
+	int ret;
+
+	for (; left; left -= n, iov++) {
+		n = iov->iov_len < left ? iov->iov_len : left;
+		ret = n ? ask(DPA_MEMORY_EMPTY, iov->iov_base, n) : DPA_MEMORY_PASS;
+		if (ret != DPA_MEMORY_PASS && ret != DPA_MEMORY_EMPTIED)
+			return left < done ? (ssize_t)(done - left) : fail(ret);
+		if (n)
+			(void)syscall(SYS_madvise, iov->iov_base, n, advice);
+	}
+	return (ssize_t)done;
+}
+
+/* The kernel reads the ranges first; where it cannot, this does not. */
+static ssize_t empty(int pidfd, const struct iovec *iov, size_t n, int advice)
+{
+	ssize_t done = kernel_advises(pidfd, iov, n, advice, 0);
+
+	return done > 0 ? empty_done(iov, (size_t)done, advice) : done;
+}
+
+/*
+ * The kernel refuses MADV_FREE on a shared mapping (EINVAL), and has done those before it. That one
+ * is emptied at once, and it goes on behind it. Only what the kernel would refuse is looked at.
+ */
+static ssize_t empty_later(int pidfd, const struct iovec *iov, size_t n)
+{
+	ssize_t all = 0, done;
+	size_t left;
+
+	for (;;) {
+		done = kernel_advises(pidfd, iov, n, MADV_FREE, 0);
+		if (done < 0 && errno != EINVAL)
+			return all ? all : done;
+		left = done > 0 ? (size_t)done : 0;
+		all += (ssize_t)left;
+		for (; n && iov->iov_len <= left; n--, iov++)
+			left -= iov->iov_len;
+		if (!n || left || ask(DPA_MEMORY_REMOVE, iov->iov_base, iov->iov_len) != EINVAL)
+			return all || done >= 0 ? all : done;
+		done = empty(pidfd, iov, 1, MADV_DONTNEED);
+		if (done < 0)
+			return all ? all : done;
+		all += done;
+		if ((size_t)done < iov->iov_len || !--n)
+			return all;
+		iov++;
+	}
+}
+
+/* Other advice, as far as the device agrees. */
+static ssize_t advise_each(int pidfd, const struct iovec *iov, size_t n, int advice)
+{
+	size_t i = 0;
+	int err = 0;
+
+	/* no such advice: can the kernel read them? */
+	if (kernel_advises(pidfd, iov, n, -1, 0) < 0 && errno != EINVAL)
+		return -1;
+	while (i < n && !err) {
+		err = ask_advice(iov[i].iov_base, iov[i].iov_len, &advice);
+		i += !err;
+	}
+	return err && !i ? fail(err) : kernel_advises(pidfd, iov, i, advice, 0);
+}
+
 PL_EXPORT ssize_t process_madvise(int pidfd, const struct iovec *iov, size_t n, int advice,
 				  unsigned flags)
 {
 	bool any = atomic_load_explicit(&dpa_memory_watch.from, memory_order_relaxed) <
 		   atomic_load_explicit(&dpa_memory_watch.to, memory_order_relaxed);
-	int err = errno, ret;
+	int err = errno;
+	ssize_t done;
 
-	if (any && n <= IOV_MAX && is_self(pidfd))
-		for (size_t i = 0; i < n; i++) {
-			ret = ask_advice(iov[i].iov_base, iov[i].iov_len, &advice);
-			if (ret)
-				return fail(ret);
-		}
-	errno = err;
-	return next.process_madvise ? next.process_madvise(pidfd, iov, n, advice, flags)
-				    : syscall(SYS_process_madvise, pidfd, iov, n, advice, flags);
+	if (!any || !n || n > IOV_MAX || flags || !is_self(pidfd)) {
+		errno = err;
+		return kernel_advises(pidfd, iov, n, advice, flags);
+	}
+	if (advice == MADV_FREE)
+		done = empty_later(pidfd, iov, n);
+	else if (advice == MADV_DONTNEED || advice == MADV_DONTNEED_LOCKED)
+		done = empty(pidfd, iov, n, advice);
+	else
+		done = advise_each(pidfd, iov, n, advice);
+	if (done >= 0)
+		errno = err;
+	return done;
 }
 
 /* ---------------------------------------------------------------- mappings */
