@@ -147,9 +147,9 @@ static enum dpa_share_why pages_held(void)
 
 /*
  * Makes an area private. No peer and no thread here uses it. False: a part is still shared, with no
- * peer, and is tried again later.
+ * peer, and is tried again later. says: share.h.
  */
-bool dpa_share_unmake(struct dpa_hw *hw, uint32_t i, enum dpa_back how)
+bool dpa_share_unmake(struct dpa_hw *hw, uint32_t i, enum dpa_back how, bool says)
 {
 	struct dpa_share *s = hw->share;
 	struct dpa_area_own *o = &s->own[i];
@@ -165,7 +165,7 @@ bool dpa_share_unmake(struct dpa_hw *hw, uint32_t i, enum dpa_back how)
 	/* pages that something has hold of must stay where they are mapped */
 	why = pages_held();
 	if (why != DPA_SHARE_YES) {
-		if (alias) /* at the first try */
+		if (says && alias) /* at the first try */
 			dpa_log(hw, DPA_LOG_WARN, "registered memory stays shared: %s",
 				dpa_share_why_text[why]);
 		return false;
@@ -174,7 +174,9 @@ bool dpa_share_unmake(struct dpa_hw *hw, uint32_t i, enum dpa_back how)
 	if (err && how == DPA_BACK_COPIED)
 		err = dpa_share_back(s, o, DPA_BACK_PLACED);
 	if (err) {
-		dpa_log(hw, DPA_LOG_WARN, "registered memory stays shared: %s", strerror(err));
+		if (says)
+			dpa_log(hw, DPA_LOG_WARN, "registered memory stays shared: %s",
+				strerror(err));
 		return false;
 	}
 	atomic_store_explicit(&o->live, 0, memory_order_seq_cst);
@@ -199,7 +201,7 @@ static void unmake_unused(struct dpa_hw *hw)
 		how = DPA_BACK_COPIED;
 	for (uint32_t i = 0; i < s->used; i++)
 		if (dpa_area_is_live(&s->own[i]) && !s->own[i].refs &&
-		    !dpa_share_unmake(hw, i, how))
+		    !dpa_share_unmake(hw, i, how, true))
 			s->stuck = true;
 	dpa_share_end(&plan);
 }

@@ -136,9 +136,10 @@ bool dpa_share_stand_still(struct dpa_share_plan *plan);
 /* --- share.c, for share_end.c; under hw->ctl --- */
 /*
  * Make area i private; no peer and no thread here may access it. False: a part of it stays a shared
- * mapping, without peers, and is tried again later.
+ * mapping, without peers, and is tried again later. says: log why; never in a call of the program,
+ * which may hold the locks of its allocator or come from a signal handler.
  */
-bool dpa_share_unmake(struct dpa_hw *hw, uint32_t i, enum dpa_back how);
+bool dpa_share_unmake(struct dpa_hw *hw, uint32_t i, enum dpa_back how, bool says);
 int dpa_share_back(const struct dpa_share *s, const struct dpa_area_own *o, enum dpa_back how);
 
 /* --- share_end.c --- */

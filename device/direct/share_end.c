@@ -23,9 +23,14 @@
 #include "direct/direct.h"
 #include "share.h"
 
-/* The device whose areas are asked about; and how many threads do. */
+/*
+ * The device whose areas are asked about; and how many threads do, behind the number of forks above
+ * this process: a signal handler may fork within a call, which in the child ends without a count.
+ */
 static _Atomic(struct dpa_hw *) watched;
-static _Atomic uint32_t asking;
+static _Atomic uint64_t asking;
+
+#define ASKING_FORK (1ull << 32)
 
 static bool is_in(const struct dpa_area_own *o, uint64_t addr, uint64_t length)
 {
@@ -48,9 +53,10 @@ static bool any_in(const struct dpa_share *s, uint64_t addr, uint64_t length)
 /*
  * Makes the areas in that range private. Under hw->ctl; no peer has a grant, and no thread here a
  * QP. Then each generation is another one: a thread that was stopped behind its checks makes them
- * again.
+ * again. says: dpa_share_unmake().
  */
-static void end_areas(struct dpa_hw *hw, uint64_t addr, uint64_t length, enum dpa_back how)
+static void end_areas(struct dpa_hw *hw, uint64_t addr, uint64_t length, enum dpa_back how,
+		      bool says)
 {
 	struct dpa_share *s = hw->share;
 
@@ -69,7 +75,7 @@ static void end_areas(struct dpa_hw *hw, uint64_t addr, uint64_t length, enum dp
 		atomic_fetch_add_explicit(&hw->export->mr_gen[i], 1, memory_order_seq_cst);
 	for (uint32_t i = 0; i < s->used; i++)
 		if (is_in(&s->own[i], addr, length))
-			dpa_share_unmake(hw, i, how);
+			dpa_share_unmake(hw, i, how, says);
 }
 
 /* In a child that has the parent's pages mapped still: copies of its own; the parent's stay. */
@@ -161,7 +167,7 @@ static bool make_private(struct dpa_hw *hw, uint64_t addr, uint64_t length)
 	if (!pthread_mutex_trylock(&hw->ctl)) {
 		if (no_qp_locked(hw)) {
 			set_grants(hw, false);
-			end_areas(hw, addr, length, DPA_BACK_COPIED);
+			end_areas(hw, addr, length, DPA_BACK_COPIED, false);
 			done = !any_in(hw->share, addr, length);
 			set_grants(hw, true);
 		}
@@ -227,13 +233,24 @@ static bool concerns(const struct dpa_share *s, uint32_t call, uint64_t addr, ui
 		call != DPA_MEMORY_CHANGE && dpa_pages_any(&s->pages, addr, length));
 }
 
+static void ask_no_more(uint64_t since)
+{
+	uint64_t now = atomic_load_explicit(&asking, memory_order_relaxed);
+
+	while (now / ASKING_FORK == since / ASKING_FORK &&
+	       !atomic_compare_exchange_weak_explicit(&asking, &now, now - 1, memory_order_release,
+						      memory_order_relaxed))
+		;
+}
+
 static int ask(uint32_t call, uint64_t addr, uint64_t length, uint64_t more)
 {
 	int ret = DPA_MEMORY_PASS, err = errno, cancel;
 	struct dpa_hw *hw;
+	uint64_t since;
 
 	round_out(&addr, &length);
-	atomic_fetch_add_explicit(&asking, 1, memory_order_seq_cst);
+	since = atomic_fetch_add_explicit(&asking, 1, memory_order_seq_cst);
 	hw = atomic_load_explicit(&watched, memory_order_seq_cst);
 	if (hw && concerns(hw->share, call, addr, length)) {
 		pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
@@ -243,7 +260,7 @@ static int ask(uint32_t call, uint64_t addr, uint64_t length, uint64_t more)
 			back_in_child(hw->share, addr, length);
 		pthread_setcancelstate(cancel, NULL);
 	}
-	atomic_fetch_sub_explicit(&asking, 1, memory_order_release);
+	ask_no_more(since);
 	errno = err;
 	return ret;
 }
@@ -291,7 +308,7 @@ void dpa_share_unwatch(struct dpa_hw *hw)
 		return;
 	atomic_store_explicit(&s->watch->from, UINT64_MAX, memory_order_relaxed);
 	atomic_store_explicit(&s->watch->to, 0, memory_order_relaxed);
-	while (atomic_load_explicit(&asking, memory_order_acquire))
+	while (atomic_load_explicit(&asking, memory_order_acquire) % ASKING_FORK)
 		dpa_relax(&n);
 }
 
@@ -325,7 +342,7 @@ void dpa_share_before_fork(struct dpa_hw *hw)
 	if (is_alone() && dpa_share_stand_still(&plan))
 		how = DPA_BACK_COPIED;
 	lock_qps(hw, true);
-	end_areas(hw, 0, UINT64_MAX, how);
+	end_areas(hw, 0, UINT64_MAX, how, true);
 	lock_qps(hw, false);
 	dpa_share_end(&plan);
 }
@@ -346,7 +363,10 @@ void dpa_share_child(struct dpa_hw *hw)
 
 	dpa_rest_reset();
 	pthread_mutex_init(&hw->ctl, NULL);
-	atomic_store_explicit(&asking, 0, memory_order_relaxed);
+	atomic_store_explicit(&asking,
+			      (atomic_load_explicit(&asking, memory_order_relaxed) / ASKING_FORK +
+			       1) * ASKING_FORK,
+			      memory_order_relaxed);
 	dpa_share_unwatch(hw);
 	if (!s || s->pages.fd < 0)
 		return;
