@@ -13,7 +13,7 @@
  *
  * The kernel hands the file over, again for each mapping, to a process that it lets reach the memory
  * of the peer by process_vm_writev(2): pidfd_getfd(2) makes the same check. An area that it has
- * refused is not asked for again.
+ * refused is not asked for again; one for which this process had no descriptor or memory left is.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -150,38 +150,47 @@ static int open_at_peer(const struct dpa_peer *p, int number)
 	char path[48];
 
 	if (!p->can_pull)
-		return -1;
+		return -1; /* errno is the refusal */
 	snprintf(path, sizeof(path), "/proc/%d/fd/%d", (int)p->pid, number);
-	return (int)syscall(SYS_openat, AT_FDCWD, path, O_RDWR | O_CLOEXEC);
+	return (int)syscall(SYS_openat, AT_FDCWD, path, O_RDWR | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+}
+
+/* Did this process lack something that it may have later? Else: refused, gone, or another file. */
+static bool is_passing(int err)
+{
+	return err == EMFILE || err == ENFILE || err == ENOMEM || err == EAGAIN || err == EINTR;
 }
 
 /*
- * The peer's memfd, to be closed; -1: the kernel does not let us. Under a QP's lock: none of these
- * calls is a cancellation point.
+ * The peer's memfd, to be closed; -1 and *again: it may be had later. Under a QP's lock: none of
+ * these calls is a cancellation point.
  */
-static int fetch_file(const struct dpa_peer *p)
+static int fetch_file(const struct dpa_peer *p, bool *again)
 {
 	int number = __atomic_load_n(&p->export->share_fd, __ATOMIC_RELAXED), fd = -1;
 
+	*again = false;
 	if (number < 0 || p->pidfd < 0)
 		return -1;
 	fd = (int)syscall(SYS_pidfd_getfd, p->pidfd, number, 0);
 	if (fd < 0 && (errno == EPERM || errno == ENOSYS))
 		fd = open_at_peer(p, number);
+	*again = fd < 0 && is_passing(errno);
 	if (fd < 0 || is_what_it_says(p->export, fd))
 		return fd;
 	dpa_sys_close(fd);
 	return -1;
 }
 
-static void *map_file(const struct dpa_peer *p, const struct dpa_area *a)
+static void *map_file(const struct dpa_peer *p, const struct dpa_area *a, bool *again)
 {
-	int fd = fetch_file(p);
+	int fd = fetch_file(p, again);
 	void *base;
 
 	if (fd < 0)
 		return NULL;
 	base = mmap(NULL, a->length, PROT_READ | PROT_WRITE, MAP_SHARED, fd, (off_t)a->off);
+	*again = base == MAP_FAILED && is_passing(errno);
 	dpa_sys_close(fd);
 	return base == MAP_FAILED ? NULL : base;
 }
@@ -192,6 +201,7 @@ static bool map_area(struct dpa_peer *p, uint32_t i)
 	struct dpa_area a;
 	uint32_t serial;
 	void *base;
+	bool again;
 
 	if (!m)
 		return false;
@@ -203,9 +213,10 @@ static bool map_area(struct dpa_peer *p, uint32_t i)
 		return true;
 	if (!unmap_area(p, m))
 		return false;
-	base = map_file(p, &a);
+	base = map_file(p, &a, &again);
 	if (!base) {
-		atomic_store_explicit(&m->refused, serial, memory_order_relaxed);
+		if (!again)
+			atomic_store_explicit(&m->refused, serial, memory_order_relaxed);
 		return false;
 	}
 	dpa_sys_madvise(base, a.length, MADV_DONTFORK);

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/sysmacros.h>
@@ -140,6 +141,24 @@ Test(area, none)
 	cr_expect_eq(missing(), 0u, "and is not asked again for this area");
 	area(3, START, BYTES, OFF);
 	cr_expect_eq(missing(), I + 1, "but for the next");
+	teardown();
+}
+
+/* That this process had no descriptor left is no refusal. */
+Test(area, asked_again_when_descriptors_ran_out)
+{
+	struct rlimit was, none;
+
+	setup();
+	cr_assert_eq(getrlimit(RLIMIT_NOFILE, &was), 0);
+	none = was;
+	none.rlim_cur = 0;
+	cr_assert_eq(setrlimit(RLIMIT_NOFILE, &none), 0);
+	cr_expect_not(dpa_area_map(p, I + 1));
+	cr_assert_eq(setrlimit(RLIMIT_NOFILE, &was), 0);
+	cr_expect_eq(missing(), I + 1);
+	cr_expect(dpa_area_map(p, I + 1));
+	cr_expect_not_null(at(START, BYTES));
 	teardown();
 }
 
