@@ -14,6 +14,7 @@
 #include "ctx/hw.h"
 #include "direct/direct.h"
 #include "direct/share.h"
+#include "util/rest.h"
 #include "tests/unit/transport/harness.h"
 
 #define PAGE  DPA_PAGE

@@ -136,6 +136,7 @@ Test(memory_calls, beside_threads)
 	uint32_t gen;
 
 	setup(DPA_CFG_SHARE_ALWAYS);
+	cr_assert(dpa_rest_begin()); /* a runner need not have threads */
 	cr_expect_eq(madvise(mem, PAGE, MADV_DONTFORK), -1);
 	cr_expect_eq(errno, EAGAIN);
 	cr_expect_eq(madvise(mem, PAGE, MADV_DONTDUMP), -1);
@@ -156,6 +157,7 @@ Test(memory_calls, beside_threads)
 	cr_expect_eq(munmap(mem + 8 * PAGE, 8 * PAGE), 0);
 	cr_expect_eq(madvise(mem, PAGE, MADV_DONTNEED), 0);
 	cr_expect(is_zero(mem, PAGE), "it is shared still, with nobody");
+	dpa_rest_end();
 	teardown();
 	munmap(mem, 8 * PAGE);
 }

@@ -159,13 +159,14 @@ Test(memory_fails, freed_later_stays_so)
 	end();
 }
 
-/* Advice that needs private memory: as far as it can be had. */
+/* Advice that needs private memory, which cannot be had while something else keeps threads at rest. */
 Test(memory_fails, other_advice)
 {
 	struct iovec iov[2];
 	uint8_t *own;
 
 	start(true);
+	cr_assert(dpa_rest_begin());
 	own = anon(PROT_READ | PROT_WRITE);
 	iov[0] = (struct iovec){own, PAGE};
 	iov[1] = (struct iovec){mem, PAGE};
@@ -175,6 +176,7 @@ Test(memory_fails, other_advice)
 	cr_expect_eq(advise(iov + 1, 1, MADV_REMOVE, 0), -1);
 	cr_expect_eq(errno, EINVAL);
 	cr_expect(th_check(mem, BYTES, 3));
+	dpa_rest_end();
 	munmap(own, PAGE);
 	end();
 }
