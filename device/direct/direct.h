@@ -185,12 +185,13 @@ bool dpa_was_alive(struct dpa_peer *p);
 void dpa_near_remember(struct dpa_hw_qp *qp, uint32_t rkey, const struct dpa_guard *g,
 		       uint32_t entry);
 /*
- * Carry out RDMA WRITEs and READs from send_idx on that use the region of the QP's last direct
- * operation, *left bytes at most; moved bytes are subtracted from *left. Returns the number carried
- * out. 0: the next one is of another kind or too long, and nothing was done. Context: the QP's
- * lock.
+ * Carry out RDMA WRITEs and READs from send_idx up to `pi` that use the region of the QP's last
+ * direct operation, *left bytes at most; moved bytes are subtracted from *left. `pi` is the
+ * caller's: the poster may advance the doorbell record meanwhile, and a caller whose own `pi` is
+ * behind send_idx would go on with WQEs that are not posted. Returns the number carried out. 0: the
+ * next one is of another kind or too long, and nothing was done. Context: the QP's lock.
  */
-int dpa_near_run(struct dpa_hw_qp *qp, uint32_t *left);
+int dpa_near_run(struct dpa_hw_qp *qp, uint32_t pi, uint32_t *left);
 
 /* The rights that a WRITE, READ or atomic needs: in the access capability, and in the key. */
 static inline uint64_t dpa_direct_grant(uint8_t op)

@@ -138,15 +138,13 @@ static bool near_one(struct dpa_hw_qp *qp, struct batch *b)
 	return true;
 }
 
-int dpa_near_run(struct dpa_hw_qp *qp, uint32_t *left)
+int dpa_near_run(struct dpa_hw_qp *qp, uint32_t pi, uint32_t *left)
 {
 	struct batch b = {.left = *left};
-	uint32_t pi;
 	int n = 0;
 
 	if (!is_ready(qp))
 		return 0;
-	pi = dpa_sq_pi(qp);
 	while (n < DPA_DIRECT_TOGETHER && qp->req.send_idx != pi && !qp->slow.word &&
 	       near_one(qp, &b))
 		n++;

@@ -451,7 +451,7 @@ int dpa_direct_run(struct dpa_hw_qp *qp, uint32_t pi)
 	while (qp->req.send_idx != pi) {
 		const struct dpa_wqe_ctrl *c = dpa_wqe_ctrl(qp, qp->req.send_idx);
 		uint32_t len = length_of(c) - qp->part.off, idx = qp->req.send_idx;
-		uint32_t near = (uint32_t)dpa_near_run(qp, &left);
+		uint32_t near = (uint32_t)dpa_near_run(qp, pi, &left);
 
 		if (near) {
 			n += (int)near;

@@ -594,7 +594,7 @@ int dpa_requester_run(struct dpa_hw_qp *qp)
 	int n = run_short(qp);
 
 	if (!n && qp->near.rkey)
-		n = dpa_near_run(qp, &(uint32_t){DPA_PULL_CHUNK});
+		n = dpa_near_run(qp, dpa_sq_pi(qp), &(uint32_t){DPA_PULL_CHUNK});
 	/* By BlueFlame: this WQE is sent without a read of the poster's cache line. */
 	if (dpa_likely(n && (qp->bf || qp->req.send_idx == __atomic_load_n(&qp->dbrec->sq_pi,
 									   __ATOMIC_ACQUIRE))))

@@ -354,3 +354,46 @@ Test(area, of_this_process)
 	munmap(mem, BYTES);
 	teardown();
 }
+
+/*
+ * The poster goes on posting while an EU carries out what it saw before. A WQE that is not posted
+ * has the index of an earlier one, so a run past the caller's end ended the QP by "malformed WQE".
+ */
+Test(area, no_further_than_the_caller_saw)
+{
+	struct dpa_mr_attr a = {.access = DPA_ACCESS_LOCAL_WRITE | DPA_ACCESS_REMOTE_WRITE |
+					  DPA_ACCESS_REMOTE_READ,
+				.length = BYTES};
+	struct th_wr wr = {.op = DPA_OP_RDMA_WRITE, .flags = DPA_WQE_SIGNALED, .nsge = 1};
+	uint32_t key, idx, left = 4096;
+	struct dpa_hw_qp *qp;
+	uint8_t *mem;
+
+	setup();
+	th->hw->cfg.share_mr = DPA_CFG_SHARE_ALWAYS;
+	cr_assert_eq(dpa_share_init(th->hw), 0);
+	if (th->hw->share->pages.fd < 0 || !dpa_guard_works())
+		cr_skip_test("no shared regions here");
+	mem = mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	cr_assert_neq(mem, MAP_FAILED);
+	a.pdn = th->pdn;
+	a.addr = a.iova = (uintptr_t)mem;
+	cr_assert_eq(dpa_hw_reg_mr(&th->ctx, &a, &key), 0);
+	wr.sge[0] = (struct dpa_sge){(uintptr_t)th->a.mem, 8, th->a.key};
+	wr.raddr = (uintptr_t)mem;
+	wr.rkey = key;
+	qp = th->a.qp;
+	cr_assert(th_post(&th->a, &wr));
+	th_ring(&th->a);
+	cr_assert_eq(qp->near.rkey, key, "carried out in mapped memory");
+	idx = qp->req.send_idx;
+	for (int i = 0; i < 3; i++)
+		cr_assert(th_post(&th->a, &wr));
+	cr_expect_eq(dpa_direct_run(qp, idx + 1), 1);
+	cr_expect_eq(qp->req.send_idx, idx + 1);
+	cr_expect_eq(dpa_near_run(qp, idx + 3, &left), 2);
+	cr_expect_eq(qp->req.send_idx, idx + 3);
+	cr_assert_eq(dpa_hw_dereg_mr(&th->ctx, key), 0);
+	munmap(mem, BYTES);
+	teardown();
+}
