@@ -412,13 +412,13 @@ Test(eu, long_messages_are_taken_in_parts)
 	for (uint32_t i = 0; i < 1000; i++)
 		dpa_wqe_put_ctrl((void *)(sq + i * DPA_WQEBB), DPA_OP_SEND, 0, 1, 0, i, i, 0,
 				 i < 300 ? 64 : 4096, 0);
-	word = 300;
-	qp->state = DPA_QPS_RTS;
-	dpa_qplock_lock(&qp->lock);
+	dpa_qplock_lock(&qp->lock); /* its EU passes it by from now on */
+	__atomic_store_n(&word, 300, __ATOMIC_RELEASE);
+	__atomic_store_n(&qp->state, DPA_QPS_RTS, __ATOMIC_RELAXED);
 	dpa_watch_take(qp);
 	cr_expect_eq(dpa_watch_taken(qp), 300u);
 	qp->req.send_idx = qp->req.una_idx = 300;
-	word = 1000;
+	__atomic_store_n(&word, 1000, __ATOMIC_RELEASE);
 	for (uint32_t at = 300 + DPA_WATCH_FEW; at < 1000; at += DPA_WATCH_FEW) {
 		dpa_watch_take(qp);
 		cr_expect_eq(dpa_watch_taken(qp), at);
