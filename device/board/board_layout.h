@@ -114,7 +114,8 @@ struct dpa_board_head {
 	struct dpa_board_link list; /* head of the global list of UAR pages */
 	/*
 	 * ---- 200: stale.c; under the admin lock. CLOCK_REALTIME seconds when a process of another
-	 * namespace first found that no process is attached; 0: not since the last process attached
+	 * namespace first found that no process is attached; 0: not since the last process attached.
+	 * The same place in all layouts.
 	 */
 	uint64_t left_at;
 	uint8_t rsvd[256 - 208];
@@ -613,6 +614,7 @@ _Static_assert(offsetof(struct dpa_board_shm, bar) == DPA_BOARD_OFF_BAR, "file")
 _Static_assert(sizeof(struct dpa_gsi_id) == 88, "id");
 _Static_assert(sizeof(struct dpa_board_service) == 64, "service");
 _Static_assert(sizeof(struct dpa_board_cmid) == 256, "cmid");
+_Static_assert(offsetof(struct dpa_board_head, left_at) == 200, "all layouts");
 _Static_assert(offsetof(struct dpa_board_head, services_used) == 2104, "head");
 _Static_assert(offsetof(struct dpa_board_head, refusals) == 2128, "head");
 _Static_assert(offsetof(struct dpa_board_head, poller) == 3072, "head");

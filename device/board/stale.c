@@ -10,11 +10,13 @@
  *
  * A file with connections whose peers must be notified (cm.h) waits for the next process of its
  * namespace, which may be about to start. There is no way to find out whether that namespace ended:
- * the file stays for LEFT_S seconds after it was first found.
+ * the file stays for LEFT_S seconds after it was first found. So does a file of another layout, whose
+ * connections this process cannot read: the next process there may be of that version, too.
  */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -40,38 +42,54 @@ static bool ours_and_dead(int fd)
 	return !dpa_board_bytes_held(fd, 0, UINT16_MAX);
 }
 
-/* True if the file is complete and has this layout: its contents can be read. */
-static bool is_readable(int fd)
+/* Reads the identity, which is the same in all layouts. False: the file is no complete board. */
+static bool read_ident(int fd, struct dpa_board_ident *id)
 {
-	struct dpa_board_ident id;
-	struct stat st;
-
-	return fstat(fd, &st) == 0 && st.st_size == DPA_BOARD_FILE_LEN &&
-	       pread(fd, &id, sizeof(id), 0) == sizeof(id) && id.magic == DPA_BOARD_MAGIC &&
-	       id.layout == DPA_BOARD_LAYOUT && id.check == dpa_board_ident_check(&id);
+	return pread(fd, id, sizeof(*id), 0) == sizeof(*id) && id->magic == DPA_BOARD_MAGIC &&
+	       id->check == dpa_board_ident_check(id);
 }
 
-/* True if the next process of its namespace has peers to notify, and may still come. */
-static bool waits_for_next(int fd)
+/* True if an id in the file has a peer to notify, or may have one. */
+static bool has_peers(int fd, const struct dpa_board_ident *id)
 {
 	struct dpa_board_shm *shm;
-	struct timespec now;
-	uint64_t s;
-	bool waits;
+	struct stat st;
+	bool left;
 
-	if (!is_readable(fd))
+	if (id->layout != DPA_BOARD_LAYOUT)
+		return true;
+	if (fstat(fd, &st) || st.st_size != DPA_BOARD_FILE_LEN)
 		return false;
-	shm = mmap(NULL, DPA_BOARD_FILE_LEN, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	shm = mmap(NULL, DPA_BOARD_FILE_LEN, PROT_READ, MAP_SHARED, fd, 0);
 	if (shm == MAP_FAILED)
 		return true;
+	left = dpa_board_cm_left(shm);
+	munmap(shm, DPA_BOARD_FILE_LEN);
+	return left;
+}
+
+/*
+ * True if the next process of its namespace has peers to notify, and may still come. Sets left_at if
+ * the file was not found before. Context: the admin lock; no process is attached.
+ */
+static bool waits_for_next(int fd)
+{
+	const off_t at = offsetof(struct dpa_board_shm, head.left_at);
+	struct dpa_board_ident id;
+	struct timespec now;
+	uint64_t s, since;
+
+	if (!read_ident(fd, &id) || pread(fd, &since, sizeof(since), at) != sizeof(since))
+		return false;
 	clock_gettime(CLOCK_REALTIME, &now);
 	s = (uint64_t)now.tv_sec;
-	/* left_at is in the future: the clock was set */
-	if (!shm->head.left_at || shm->head.left_at > s)
-		shm->head.left_at = s;
-	waits = s < shm->head.left_at + LEFT_S && dpa_board_cm_left(shm);
-	munmap(shm, DPA_BOARD_FILE_LEN);
-	return waits;
+	/* it is in the future: the clock was set */
+	if (!since || since > s) {
+		since = s;
+		if (pwrite(fd, &since, sizeof(since), at) != sizeof(since))
+			return false;
+	}
+	return s < since + LEFT_S && has_peers(fd, &id);
 }
 
 /* Needs its admin lock at once: if another process waits for or holds it, the file is not stale. */

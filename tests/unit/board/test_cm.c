@@ -463,6 +463,51 @@ Test(board_cm, the_file_waits_while_others_make_boards)
 	dpa_board_close(b);
 }
 
+/* Gives the file the layout of another version, or this one. */
+static void set_layout(uint32_t layout)
+{
+	int fd = open(bt_path, O_RDWR);
+	struct dpa_board_ident id;
+
+	cr_assert_geq(fd, 0);
+	cr_assert_eq(pread(fd, &id, sizeof(id), 0), (ssize_t)sizeof(id));
+	id.layout = layout;
+	id.check = dpa_board_ident_check(&id);
+	cr_assert_eq(pwrite(fd, &id, sizeof(id), 0), (ssize_t)sizeof(id));
+	close(fd);
+}
+
+/* The same if the process that makes a board is of another version and cannot read the ids. */
+Test(board_cm, the_file_waits_while_other_versions_make_boards)
+{
+	static const uint32_t others[] = {1, DPA_BOARD_LAYOUT - 1, DPA_BOARD_LAYOUT + 1};
+	_Atomic uint32_t *local = shared();
+	const uint64_t long_ago = 1;
+	struct dpa_gsi_id id;
+	struct dpa_board *b;
+	uint32_t at = 0;
+
+	dies_with_an_id(local);
+	for (size_t i = 0; i < sizeof(others) / sizeof(others[0]); i++) {
+		set_layout(others[i]);
+		opens_beside("2");
+		cr_assert_eq(access(bt_path, F_OK), 0, "it stays, layout %u", others[i]);
+		cr_expect_neq(left_at(NULL), 0u);
+	}
+	set_layout(DPA_BOARD_LAYOUT);
+	b = bt_open();
+	cr_assert(dpa_board_cmid_orphan(b, &at, &id));
+	cr_expect_eq(id.local_id, *local);
+	id.tell_peer = 0;
+	dpa_board_cmid_set(b, &id);
+	dpa_board_close(b);
+	dies_with_an_id(local);
+	set_layout(DPA_BOARD_LAYOUT + 1);
+	left_at(&long_ago);
+	opens_beside("2");
+	cr_expect_neq(access(bt_path, F_OK), 0, "not for ever");
+}
+
 /* The namespace has ended as well: the file does not wait for ever. */
 Test(board_cm, the_file_goes_if_nobody_comes)
 {
