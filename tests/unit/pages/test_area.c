@@ -322,11 +322,10 @@ Test(area, all_at_once)
 	teardown();
 }
 
-/* One's own areas are in place already. */
-Test(area, of_this_process)
+/* Begins a test: a region of this process whose pages are exchanged, and its key. */
+static uint8_t *shared_region(uint32_t *key)
 {
 	struct dpa_mr_attr a = {.access = TH_ALL, .length = BYTES};
-	uint32_t key, unmapped;
 	uint8_t *mem;
 
 	setup();
@@ -338,7 +337,17 @@ Test(area, of_this_process)
 	cr_assert_neq(mem, MAP_FAILED);
 	a.pdn = th->pdn;
 	a.addr = a.iova = (uintptr_t)mem;
-	cr_assert_eq(dpa_hw_reg_mr(&th->ctx, &a, &key), 0);
+	cr_assert_eq(dpa_hw_reg_mr(&th->ctx, &a, key), 0);
+	return mem;
+}
+
+/* One's own areas are in place already. */
+Test(area, of_this_process)
+{
+	uint32_t key, unmapped;
+	uint8_t *mem;
+
+	mem = shared_region(&key);
 	mem[5] = 0x66;
 	{
 		uint8_t *x = dpa_area_at(th->peer, key >> DPA_KEY_TAG_BITS, (uintptr_t)mem + 5, 1,
@@ -361,24 +370,12 @@ Test(area, of_this_process)
  */
 Test(area, no_further_than_the_caller_saw)
 {
-	struct dpa_mr_attr a = {.access = DPA_ACCESS_LOCAL_WRITE | DPA_ACCESS_REMOTE_WRITE |
-					  DPA_ACCESS_REMOTE_READ,
-				.length = BYTES};
 	struct th_wr wr = {.op = DPA_OP_RDMA_WRITE, .flags = DPA_WQE_SIGNALED, .nsge = 1};
 	uint32_t key, idx, left = 4096;
 	struct dpa_hw_qp *qp;
 	uint8_t *mem;
 
-	setup();
-	th->hw->cfg.share_mr = DPA_CFG_SHARE_ALWAYS;
-	cr_assert_eq(dpa_share_init(th->hw), 0);
-	if (th->hw->share->pages.fd < 0 || !dpa_guard_works())
-		cr_skip_test("no shared regions here");
-	mem = mmap(NULL, BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	cr_assert_neq(mem, MAP_FAILED);
-	a.pdn = th->pdn;
-	a.addr = a.iova = (uintptr_t)mem;
-	cr_assert_eq(dpa_hw_reg_mr(&th->ctx, &a, &key), 0);
+	mem = shared_region(&key);
 	wr.sge[0] = (struct dpa_sge){(uintptr_t)th->a.mem, 8, th->a.key};
 	wr.raddr = (uintptr_t)mem;
 	wr.rkey = key;
