@@ -64,126 +64,137 @@ struct doca_argp_device_rep_ctx {
 	struct doca_dev_rep *dev_rep;
 };
 
-/* Takes a value, which is valid during the call; an error ends doca_argp_start(), which returns it.
+/*
+ * Receives a value, which is valid during the call; an error ends doca_argp_start(), which returns
+ * it.
  */
 typedef doca_error_t (*doca_argp_param_cb_t)(void *param, void *config);
 /* The command was given. */
 typedef doca_error_t (*doca_argp_cmd_cb_t)(void *config);
-/* Takes the arguments in front of "--", the program's name first. */
+/* Receives the arguments in front of "--", the program's name first. */
 typedef doca_error_t (*doca_argp_dpdk_cb_t)(int argc, char **argv);
-/* All values have been taken: whether they go together. */
+/* Checks whether the values fit each other, after all of them have been taken. */
 typedef doca_error_t (*doca_argp_validation_cb_t)(void *config);
 /* Opens a device that was given, in the place of doca_dev_open(). devinfo is valid during the call. */
 typedef doca_error_t (*doca_argp_dev_open_cb_t)(struct doca_devinfo *devinfo, void *usr_ctx,
 						struct doca_dev **dev);
-/* Takes the parser's messages. */
+/* Receives the parser's messages. */
 typedef doca_error_t (*doca_argp_logger_cb_t)(enum doca_log_level level, const char *format,
 					      va_list args);
 
 /* ----------------------------------------------------------------- parser */
 
 /*
- * Begins. @program_name is copied, NULL stands for the program's own; @program_config is what
- * callbacks get, and may be NULL. INVALID_VALUE: an empty name; BAD_STATE: begun already;
- * NO_MEMORY.
+ * Initialise the parser. @program_name is copied; NULL stands for the program's own name.
+ * @program_config is passed to the callbacks and may be NULL. INVALID_VALUE: an empty name;
+ * BAD_STATE: begun already; NO_MEMORY.
  */
 DOCA_EXPERIMENTAL doca_error_t doca_argp_init(const char *program_name, void *program_config);
 
 /*
- * Parses, then calls the callbacks of the values and then those of validation. After -h it prints
- * the usage and ends the program by exit(0); after -v so does the version callback, or the versions
- * are printed. Errors are logged: by the logger callback, else by the program's log backends, else
- * to standard error. BAD_STATE: not begun, or called before; INVALID_VALUE: no arguments, an
- * unknown flag, a flag without its value or with a bad one, a flag twice, a mandatory one missing,
- * a device or representor that is not there, or a JSON file that does not hold flags; IO_FAILED:
- * the JSON file cannot be read; INITIALIZATION:
- * DPDK arguments, but no callback for them; NOT_SUPPORTED: a flag that is for the command line only
- * in a JSON file; NO_MEMORY; else what a callback returned.
+ * Parse, then call the callbacks of the values and then those of validation. After -h it prints the
+ * usage and ends the program by exit(0); after -v the version callback does the same; without one
+ * the versions are printed. Errors are logged: by the logger callback, else by the program's log
+ * backends, else to standard error. BAD_STATE: not begun, or called before; INVALID_VALUE: no
+ * arguments, an unknown flag, a flag without its value or with a bad one, a flag twice, a mandatory
+ * one missing, a device or representor that is not there, or a JSON file that does not hold flags;
+ * IO_FAILED: the JSON file cannot be read; INITIALIZATION: DPDK arguments, but no callback for
+ * them; NOT_SUPPORTED: a flag that is for the command line only in a JSON file; NO_MEMORY; else the
+ * error that a callback returned.
  */
 DOCA_EXPERIMENTAL doca_error_t doca_argp_start(int argc, char **argv);
 
-/* Ends: frees what was registered. BAD_STATE: not begun. */
+/* Destroy the parser and all that was registered. BAD_STATE: not begun. */
 DOCA_EXPERIMENTAL doca_error_t doca_argp_destroy(void);
 
-/* Prints the usage to standard output. Before doca_argp_init(): nothing. */
+/* Print the usage to standard output. Before doca_argp_init(): nothing. */
 DOCA_EXPERIMENTAL void doca_argp_usage(void);
 
-/* The arguments in front of "--" belong to the callback. Before doca_argp_init(): nothing. */
+/* Pass the arguments in front of "--" to the callback. Before doca_argp_init(): nothing. */
 DOCA_EXPERIMENTAL void doca_argp_set_dpdk_program(doca_argp_dpdk_cb_t callback);
 
-/* The callback of -v. BAD_STATE: not begun, or started; INVALID_VALUE: NULL. */
+/* Set the callback of -v. BAD_STATE: not begun, or started; INVALID_VALUE: NULL. */
 DOCA_EXPERIMENTAL doca_error_t doca_argp_register_version_callback(doca_argp_param_cb_t callback);
 
-/* One more check of the whole. BAD_STATE: not begun, or started; INVALID_VALUE: NULL. */
+/* Add a check of all values together. BAD_STATE: not begun, or started; INVALID_VALUE: NULL. */
 DOCA_EXPERIMENTAL doca_error_t
 doca_argp_register_validation_callback(doca_argp_validation_cb_t callback);
 
 /*
- * The callback that opens the devices which are given (type DEVICE and DEVICE_REP), of 3.3: it takes
- * one at a time, and what it opens is the program's. usr_ctx is handed to it. BAD_STATE: not begun,
- * or started; INVALID_VALUE: NULL for the callback.
+ * Set the callback that opens devices on the command line (types DEVICE and DEVICE_REP); of DOCA
+ * 3.3. It opens one device a call, which belongs to the program. It gets usr_ctx. BAD_STATE: not
+ * begun, or started; INVALID_VALUE: NULL for the callback.
  */
 DOCA_EXPERIMENTAL doca_error_t
 doca_argp_register_dev_open_callback(doca_argp_dev_open_cb_t callback, void *usr_ctx);
 
 /*
- * Of 3.3: a JSON file may hold flags and sections that the program does not have; they are ignored.
+ * Ignore flags and sections of a JSON file that the program does not have; of DOCA 3.3.
  * BAD_STATE: not begun, or started.
  */
 DOCA_EXPERIMENTAL doca_error_t doca_argp_disable_pedantic_config_parsing(void);
 
 /*
- * The callback for the parser's messages. BAD_STATE: not begun; ALREADY_EXIST: there is one, or
+ * Set the callback for the parser's messages. BAD_STATE: not begun; ALREADY_EXIST: there is one, or
  * logging is disabled; INVALID_VALUE: NULL.
  */
 DOCA_EXPERIMENTAL doca_error_t doca_argp_register_logger_callback(doca_argp_logger_cb_t callback);
 
-/* The parser reports nothing any more. BAD_STATE: not begun. */
+/* Report nothing from now on. BAD_STATE: not begun. */
 DOCA_EXPERIMENTAL doca_error_t doca_argp_disable_logger_callback(void);
 
-/* The level given by -l, else the global lower limit of doca_log.h. INVALID_VALUE: NULL, or not
- * begun. */
+/*
+ * Get the level given by -l, else the global lower limit of doca_log.h. INVALID_VALUE: NULL, or not
+ * begun.
+ */
 DOCA_EXPERIMENTAL doca_error_t doca_argp_get_log_level(int *log_level);
 
-/* The level given by --sdk-log-level, else the global SDK limit. INVALID_VALUE: NULL, or not begun.
+/*
+ * Get the level given by --sdk-log-level, else the global SDK limit. INVALID_VALUE: NULL, or not
+ * begun.
  */
 DOCA_EXPERIMENTAL doca_error_t doca_argp_get_sdk_log_level(int *log_level);
 
 /* ------------------------------------------------------------- parameters */
 
 /*
- * Creates a parameter; registering gives it to the parser.
+ * Create a parameter. Registering it passes it to the parser.
  * INVALID_VALUE: NULL; BAD_STATE: not begun; NO_MEMORY.
  */
 DOCA_EXPERIMENTAL doca_error_t doca_argp_param_create(struct doca_argp_param **param);
 
-/* Destroys one that was not registered. INVALID_VALUE: NULL; BAD_STATE: not begun, or registered.
+/*
+ * Destroy a parameter that was not registered. INVALID_VALUE: NULL; BAD_STATE: not begun, or
+ * registered.
  */
 DOCA_EXPERIMENTAL doca_error_t doca_argp_param_destroy(struct doca_argp_param *param);
 
 /*
- * Gives a parameter to the parser, whatever the result: on an error it is destroyed.
+ * Pass a parameter to the parser, which owns it from now on: it destroys it on an error.
  * INVALID_VALUE: NULL, or a name is taken; BAD_STATE: not begun, or started; INITIALIZATION: it has
  * no name, description, callback or type.
  */
 DOCA_EXPERIMENTAL doca_error_t doca_argp_register_param(struct doca_argp_param *input_param);
 
-/* Setters: texts are copied; NULL for a parameter does nothing. The short name is without dash. */
+/* Setters. Texts are copied. A NULL parameter is ignored. The short name has no dash. */
 DOCA_EXPERIMENTAL void doca_argp_param_set_short_name(struct doca_argp_param *param,
 						      const char *name);
-/* Without its dashes. */
+/* Set the long name, without its dashes. */
 DOCA_EXPERIMENTAL void doca_argp_param_set_long_name(struct doca_argp_param *param,
 						     const char *name);
-/* Text of the usage for the value, e.g. "<name>". */
+/* Set the text that the usage shows for the value, e.g. "<name>". */
 DOCA_EXPERIMENTAL void doca_argp_param_set_arguments(struct doca_argp_param *param,
 						     const char *arguments);
-/* Its description in the usage. */
+/* Set the description in the usage. */
 DOCA_EXPERIMENTAL void doca_argp_param_set_description(struct doca_argp_param *param,
 						       const char *description);
-/* The callback that takes the value. */
+/* Set the callback that receives the value. */
 DOCA_EXPERIMENTAL void doca_argp_param_set_callback(struct doca_argp_param *param,
 						    doca_argp_param_cb_t callback);
-/* The type of the value. The second one is that of 3.3, whose types have other numbers. */
+/*
+ * Set the type of the value. The second function takes the type of DOCA 3.3, which has other
+ * numbers.
+ */
 DOCA_EXPERIMENTAL void doca_argp_param_set_type(struct doca_argp_param *param,
 						enum doca_argp_type type);
 DOCA_EXPERIMENTAL void doca_argp_param_set_type_303(struct doca_argp_param *param,
@@ -191,57 +202,59 @@ DOCA_EXPERIMENTAL void doca_argp_param_set_type_303(struct doca_argp_param *para
 #if DPA_DOCA_API >= 303
 #define doca_argp_param_set_type doca_argp_param_set_type_303
 #endif
-/* It must be given. */
+/* Require the parameter. */
 DOCA_EXPERIMENTAL void doca_argp_param_set_mandatory(struct doca_argp_param *param);
-/* It may not be in a JSON file. */
+/* Refuse the parameter in a JSON file. */
 DOCA_EXPERIMENTAL void doca_argp_param_set_cli_only(struct doca_argp_param *param);
-/* It may be given several times (an array in JSON): its callback is called for each. */
+/* Allow the parameter several times (an array in JSON). The callback is called for each value. */
 DOCA_EXPERIMENTAL void doca_argp_param_set_multiplicity(struct doca_argp_param *param);
-/* It stands alone: with it nothing else may be given, and nothing is mandatory. */
+/*
+ * Make the parameter exclusive: nothing else may be given with it, and nothing is mandatory then.
+ */
 DOCA_EXPERIMENTAL void doca_argp_param_set_singular(struct doca_argp_param *param);
-/* It is known behind the names of commands too. */
+/* Accept the parameter behind the names of commands too. */
 DOCA_EXPERIMENTAL void doca_argp_param_set_inherited(struct doca_argp_param *param);
-/* The usage does not show it. */
+/* Hide the parameter in the usage. */
 DOCA_EXPERIMENTAL void doca_argp_param_set_hidden(struct doca_argp_param *param);
 
 /* --------------------------------------------------------------- commands */
 
 /*
- * Creates a command: a word on the command line, behind which its own parameters and commands
+ * Create a command: a word on the command line, behind which its own parameters and commands
  * follow. INVALID_VALUE: NULL; BAD_STATE: not begun; NO_MEMORY.
  */
 DOCA_EXPERIMENTAL doca_error_t doca_argp_cmd_create(struct doca_argp_cmd **cmd);
 
 /*
- * Destroys one that was not registered, with what was registered in it.
+ * Destroy a command that was not registered, with its parameters and commands.
  * INVALID_VALUE: NULL; BAD_STATE: not begun, or registered.
  */
 DOCA_EXPERIMENTAL doca_error_t doca_argp_cmd_destroy(struct doca_argp_cmd *cmd);
 
 /*
- * Gives a command to the parser, whatever the result.
+ * Pass a command to the parser, which owns it from now on, also after an error.
  * INVALID_VALUE: NULL, or the name is taken; BAD_STATE: not begun, or started; INITIALIZATION: it
  * has no name, description or callback.
  */
 DOCA_EXPERIMENTAL doca_error_t doca_argp_register_cmd(struct doca_argp_cmd *input_cmd);
 
-/* Gives a parameter to a command; as doca_argp_register_param(). */
+/* Pass a parameter to a command, as doca_argp_register_param(). */
 DOCA_EXPERIMENTAL doca_error_t doca_argp_cmd_register_param(struct doca_argp_cmd *cmd,
 							    struct doca_argp_param *input_param);
 
-/* Gives a command to a command; as doca_argp_register_cmd(). */
+/* Pass a command to a command, as doca_argp_register_cmd(). */
 DOCA_EXPERIMENTAL doca_error_t doca_argp_cmd_register_cmd(struct doca_argp_cmd *cmd,
 							  struct doca_argp_cmd *input_cmd);
 
-/* Setters: texts are copied; NULL for a command does nothing. */
+/* Setters. Texts are copied. A NULL command is ignored. */
 DOCA_EXPERIMENTAL void doca_argp_cmd_set_name(struct doca_argp_cmd *cmd, const char *name);
-/* Its description in the usage. */
+/* Set the description in the usage. */
 DOCA_EXPERIMENTAL void doca_argp_cmd_set_description(struct doca_argp_cmd *cmd,
 						     const char *description);
-/* The callback when it is given, before those of its parameters. */
+/* Set the callback for the command. It is called before those of the command's parameters. */
 DOCA_EXPERIMENTAL void doca_argp_cmd_set_callback(struct doca_argp_cmd *cmd,
 						  doca_argp_cmd_cb_t callback);
-/* The usage does not show it. */
+/* Hide the command in the usage. */
 DOCA_EXPERIMENTAL void doca_argp_cmd_set_hidden(struct doca_argp_cmd *cmd);
 
 #ifdef __cplusplus

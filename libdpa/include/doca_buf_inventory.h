@@ -21,28 +21,33 @@ struct doca_buf_inventory;
 struct doca_mmap;
 
 /*
- * Creates a pool.
+ * Create a pool.
  * @num_elements: bufs, 1 to 2^32 - 1
  * INVALID_VALUE: NULL or a bad number; NO_MEMORY.
  */
 DOCA_STABLE doca_error_t doca_buf_inventory_create(size_t num_elements,
 						   struct doca_buf_inventory **inventory);
 
-/* Destroys it. INVALID_VALUE: NULL; IN_USE: a buf is out. */
+/* Destroy a pool. INVALID_VALUE: NULL; IN_USE: a buf is not returned yet. */
 DOCA_STABLE doca_error_t doca_buf_inventory_destroy(struct doca_buf_inventory *inventory);
 
-/* Bufs can be had from now on. Starting twice is starting once. INVALID_VALUE: NULL. */
+/*
+ * Start a pool, so that bufs can be taken from it. Starting it again changes nothing.
+ * INVALID_VALUE: NULL.
+ */
 DOCA_STABLE doca_error_t doca_buf_inventory_start(struct doca_buf_inventory *inventory);
 
-/* No bufs can be had any more; those that are out stay. INVALID_VALUE: NULL. */
+/*
+ * Stop a pool: no buf can be taken any more. Bufs that were taken stay valid. INVALID_VALUE: NULL.
+ */
 DOCA_STABLE doca_error_t doca_buf_inventory_stop(struct doca_buf_inventory *inventory);
 
 /*
- * A buf for a piece of a started map, with one reference.
+ * Take a buf for a segment of a started map, with one reference.
  * @addr, @len:      the piece
  * @data, @data_len: the part with data
  * @buf:             receives it; the caller gives it back by doca_buf_dec_refcount()
- * INVALID_VALUE: NULL, inventory or map not started, the piece is not within the map, or the data
+ * INVALID_VALUE: NULL, inventory or map not started, the segment is not within the map, or the data
  * not within the piece; NO_MEMORY: no buf is left.
  */
 DOCA_STABLE doca_error_t doca_buf_inventory_buf_get_by_args(struct doca_buf_inventory *inventory,
@@ -51,39 +56,39 @@ DOCA_STABLE doca_error_t doca_buf_inventory_buf_get_by_args(struct doca_buf_inve
 							    struct doca_buf **buf);
 
 /*
- * Another buf for the piece and data of a buf; alone, and with one reference.
- * INVALID_VALUE: NULL; BAD_STATE: inventory not started; NOT_PERMITTED: src_buf is back in its
+ * Take another buf for the segment and data of a buf. It is in no list and has one reference.
+ * INVALID_VALUE: NULL; BAD_STATE: inventory not started; NOT_PERMITTED: src_buf was returned to its
  * inventory; NO_MEMORY: no buf is left.
  */
 DOCA_STABLE doca_error_t doca_buf_inventory_buf_dup(struct doca_buf_inventory *inventory,
 						    const struct doca_buf *src_buf,
 						    struct doca_buf **dst_buf);
 
-/* A word of the user's. INVALID_VALUE: NULL; BAD_STATE: started. */
+/* Set a word for the caller's use. INVALID_VALUE: NULL; BAD_STATE: started. */
 DOCA_STABLE doca_error_t doca_buf_inventory_set_user_data(struct doca_buf_inventory *inventory,
 							  union doca_data user_data);
 
-/* Reads it back; 0 unless set. INVALID_VALUE: NULL. */
+/* Read it back; 0 unless set. INVALID_VALUE: NULL. */
 DOCA_STABLE doca_error_t doca_buf_inventory_get_user_data(
 	const struct doca_buf_inventory *inventory, union doca_data *user_data);
 
-/* How many bufs it has, out or not. INVALID_VALUE: NULL. */
+/* Get the number of bufs of the pool, taken or not. INVALID_VALUE: NULL. */
 DOCA_STABLE doca_error_t doca_buf_inventory_get_num_elements(
 	const struct doca_buf_inventory *inventory, uint32_t *num_of_elements);
 
-/* How many bufs are left. INVALID_VALUE: NULL. */
+/* Get the number of bufs that are left. INVALID_VALUE: NULL. */
 DOCA_STABLE doca_error_t doca_buf_inventory_get_num_free_elements(
 	const struct doca_buf_inventory *inventory, uint32_t *num_of_free_elements);
 
 /*
- * Makes a started pool larger.
- * @num_elements: bufs more
- * INVALID_VALUE: NULL, 0, more than there can be, or no memory; BAD_STATE: not started.
+ * Enlarge a started pool.
+ * @num_elements: bufs to add
+ * INVALID_VALUE: NULL, 0, above the limit, or no memory; BAD_STATE: not started.
  */
 DOCA_EXPERIMENTAL doca_error_t doca_buf_inventory_expand(struct doca_buf_inventory *inventory,
 							 uint32_t num_elements);
 
-/* A buf without data, at addr. Errors of doca_buf_inventory_buf_get_by_args(). */
+/* Take a buf without data, at addr. Errors: as doca_buf_inventory_buf_get_by_args(). */
 static inline doca_error_t doca_buf_inventory_buf_get_by_addr(struct doca_buf_inventory *inventory,
 							      struct doca_mmap *mmap, void *addr,
 							      size_t len, struct doca_buf **buf)
@@ -91,7 +96,7 @@ static inline doca_error_t doca_buf_inventory_buf_get_by_addr(struct doca_buf_in
 	return doca_buf_inventory_buf_get_by_args(inventory, mmap, addr, len, addr, 0, buf);
 }
 
-/* A buf that is data from end to end. Errors of doca_buf_inventory_buf_get_by_args(). */
+/* Take a buf that is data from end to end. Errors: as doca_buf_inventory_buf_get_by_args(). */
 static inline doca_error_t doca_buf_inventory_buf_get_by_data(struct doca_buf_inventory *inventory,
 							      struct doca_mmap *mmap, void *data,
 							      size_t data_len,

@@ -43,7 +43,10 @@ union doca_clock_timespec_t {
 	uint64_t counter; /* DOCA_CLOCK_HOST_COUNTER_CYCLES */
 };
 
-/* INVALID_VALUE: NULL; NOT_SUPPORTED: not a device of this adapter. */
+/*
+ * Report whether the device has clocks. INVALID_VALUE: NULL; NOT_SUPPORTED: not a device of this
+ * adapter.
+ */
 DOCA_EXPERIMENTAL doca_error_t
 doca_clock_cap_nic_free_running_is_supported(const struct doca_devinfo *devinfo);
 DOCA_EXPERIMENTAL doca_error_t
@@ -52,29 +55,29 @@ DOCA_EXPERIMENTAL doca_error_t
 doca_clock_cap_nic_dpa_timer_is_supported(const struct doca_devinfo *devinfo);
 
 /*
- * Makes a clock on a device, which cannot be closed before doca_clock_destroy().
+ * Create a clock on a device, which cannot be closed before doca_clock_destroy().
  * INVALID_VALUE: NULL; NOT_SUPPORTED: not a device of this adapter; NO_MEMORY.
  */
 DOCA_EXPERIMENTAL doca_error_t doca_clock_create(const struct doca_dev *dev,
 						 struct doca_clock **clock);
 
-/* INVALID_VALUE: NULL. */
+/* Destroy a clock. INVALID_VALUE: NULL. */
 DOCA_EXPERIMENTAL doca_error_t doca_clock_destroy(struct doca_clock *clock);
 
 /*
- * Reads one clock.
+ * Read one clock.
  * @clock_type: one DOCA_CLOCK_...
- * INVALID_VALUE: NULL; NOT_SUPPORTED: no such clock, or a counter that this CPU has not; DRIVER: the
- * adapter's cannot be read.
+ * INVALID_VALUE: NULL; NOT_SUPPORTED: no such clock, or a counter that this CPU does not have;
+ * DRIVER: the adapter's cannot be read.
  */
 DOCA_EXPERIMENTAL doca_error_t doca_clock_get_timestamp(const struct doca_clock *clock,
 							uint64_t clock_type,
 							union doca_clock_timespec_t *clock_ts);
 
 /*
- * Reads two clocks for one moment.
+ * Read two clocks for one moment.
  * @primary_clock_type: any
- * @nic_clock_type: one of the adapter's
+ * @nic_clock_type: a clock of the adapter
  * @error_margin_nsecs: by how much the first reading may be off, to either side, in its own unit:
  * nanoseconds, or cycles of the counter; 0: not at all
  * INVALID_VALUE: NULL; NOT_SUPPORTED: no such clock; DRIVER: the adapter's cannot be read.

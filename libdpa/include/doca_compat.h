@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * doca_compat.h - how public functions are marked.
+ * doca_compat.h - marks of public functions.
  *
  * DOCA_STABLE is exported; DOCA_EXPERIMENTAL is exported and warns at each use unless the program
  * defines DOCA_ALLOW_EXPERIMENTAL_API, as with the original SDK. Device code (DOCA_DPA_DEVICE) is

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * doca_dpa_dev.h - what device code may call.
+ * doca_dpa_dev.h - calls of device code.
  *
- * Include it in sources that dpacc compiles, and in nothing else. An entry of the program is a
- * function marked __dpa_global__ (threads and launched kernels) or __dpa_rpc__. A thread's function
- * runs once per activation and ends it with doca_dpa_dev_thread_reschedule() or
- * doca_dpa_dev_thread_finish(); returning means finish. A kernel and an RPC end by returning. Every
- * function that is declared here works; the other functions of the original header are not there
- * yet.
+ * Include it in sources that dpacc compilesonly. An entry of the program is a function marked
+ * __dpa_global__ (threads and launched kernels) or __dpa_rpc__. A thread's function runs once per
+ * activation and ends it with doca_dpa_dev_thread_reschedule() or doca_dpa_dev_thread_finish();
+ * returning means finish. A kernel and an RPC end by returning. Every function that is declared
+ * here works; the other functions of the original header are not there yet.
  *
- * A bad handle, a bad pointer or a trap puts the program's context in the fatal state, and so does
- * a call for threads in a launched kernel or an RPC.
+ * A bad handle, a bad pointer or a trap puts the program's context in the fatal state; so does a
+ * call for threads only if a launched kernel or an RPC makes it.
  */
 #ifndef DOCA_DPA_DEV_H_
 #define DOCA_DPA_DEV_H_
@@ -28,7 +27,7 @@
 extern "C" {
 #endif
 
-/* dpacc reads the annotations off the source text; to the compiler they are nothing. */
+/* dpacc reads the annotations from the source text; the compiler ignores them. */
 #ifndef __dpa_global__
 #define __dpa_global__
 #endif
@@ -45,7 +44,7 @@ __dpa_global__ typedef uint64_t doca_dpa_dev_completion_t;
 __dpa_global__ typedef uint64_t doca_dpa_dev_notification_completion_t;
 __dpa_global__ typedef uint64_t doca_dpa_dev_async_ops_t;
 __dpa_global__ typedef uint64_t doca_dpa_dev_hash_table_t;
-/* One element of a completion queue; good until it is acknowledged. */
+/* One element of a completion queue; valid until it is acknowledged. */
 __dpa_global__ typedef uint64_t doca_dpa_dev_completion_element_t;
 
 __dpa_global__ typedef enum doca_dpa_dev_log_level {
@@ -67,65 +66,70 @@ __dpa_global__ typedef enum {
 } doca_dpa_dev_completion_type_t;
 
 /*
- * How an operation is handed to the device; the comments of the calls that take them have their
- * meaning there.
+ * How an operation is submitted to the device. The comments of the calls that take the flags have
+ * their meaning there.
  */
 __dpa_global__ enum doca_dpa_dev_submit_flag {
 	DOCA_DPA_DEV_SUBMIT_FLAG_NONE = 0U,
-	DOCA_DPA_DEV_SUBMIT_FLAG_FLUSH = (1U << 0), /* start it, and all before it, now */
+	DOCA_DPA_DEV_SUBMIT_FLAG_FLUSH = (1U << 0), /* start it and all operations before it now */
 	/* report it only with a later one that is reported, or when it fails */
 	DOCA_DPA_DEV_SUBMIT_FLAG_OPTIMIZE_REPORTS = (1U << 1),
 };
 
 /* ---------------------------------------------------------------- threads */
 
-/* The word that doca_dpa_thread_set_local_storage() gave this thread. Thread functions only. */
+/*
+ * Return the word that doca_dpa_thread_set_local_storage() gave this thread. Thread functions only.
+ */
 DOCA_EXPERIMENTAL doca_dpa_dev_uintptr_t doca_dpa_dev_thread_get_local_storage(void);
 
 /*
- * Ends this activation and frees the EU; the thread may be activated again. Does not return.
- * Thread functions only.
+ * End this activation and free the EU; the thread may be activated again. Does not return. Thread
+ * functions only.
  */
 DOCA_EXPERIMENTAL void doca_dpa_dev_thread_reschedule(void);
 
-/* Ends this activation; the thread never runs again. Does not return. Thread functions only. */
+/* End this activation; the thread never runs again. Does not return. Thread functions only. */
 DOCA_EXPERIMENTAL void doca_dpa_dev_thread_finish(void);
 
 /*
- * Activates the thread of a notification completion: now, or after its present activation.
- * Notifying it again before it runs is notifying it once.
+ * Activate the thread of a notification completion: now, or after its present activation. Several
+ * notifications before it runs cause one activation.
  */
 DOCA_EXPERIMENTAL void
 doca_dpa_dev_thread_notify(doca_dpa_dev_notification_completion_t comp_handle);
 
 /*
- * Selects the device whose resources the calls that follow work with, by the handle that
- * doca_dpa_get_dpa_handle() gave for its context. Code begins with the device of the context that
- * its thread was created on, or that it was launched or called on.
+ * Select the device whose resources the following calls use, by the handle that
+ * doca_dpa_get_dpa_handle() returned for its context. Code begins with the device of the context
+ * that its thread was created on, or that it was launched or called on.
  *
  * Completion contexts, notification completions, RDMA contexts, async operations objects, exported
- * QPs and maps (their handles are keys) belong to one device: one of another context, used without
- * this, puts the program in the fatal state. Sync events, sync events of peers, hash tables and DPA
- * memory are the program's: they work with any device chosen.
+ * QPs and maps (their handles are keys) belong to one device: an object of another context, used
+ * without this call, puts the program in the fatal state. Sync events, sync events of peers, hash
+ * tables and DPA memory belong to the program: they work with any selected device.
  */
 DOCA_EXPERIMENTAL void doca_dpa_dev_device_set(doca_dpa_dev_t dpa_handle);
 
-/* 0 .. N-1 in a launch of N threads, or in a started thread group of N; 0 elsewhere. */
+/*
+ * Return the rank: 0 .. N-1 in a launch of N threads, or in a started thread group of N; 0
+ * elsewhere.
+ */
 DOCA_EXPERIMENTAL unsigned int doca_dpa_dev_thread_rank(void);
 
-/* N of the launch or the started thread group; 1 elsewhere. */
+/* Return N, the number of threads of the launch or of the started thread group; 1 elsewhere. */
 DOCA_EXPERIMENTAL unsigned int doca_dpa_dev_num_threads(void);
 
 /*
- * Lets others run: in a launched kernel what waits for an EU may have this one, and the kernel goes
- * on with the next that is free.
+ * Yield the EU: in a launched kernel, work that waits for an EU may take this one, and the kernel
+ * continues on the next free EU.
  */
 DOCA_EXPERIMENTAL void doca_dpa_dev_yield(void);
 
 /* ------------------------------------------------------------ completions */
 
 /*
- * Takes the next element off the queue, without blocking.
+ * Take the next element from the queue, without blocking.
  * @comp_element: receives the element
  * Returns 1 when there was one, 0 when not.
  * One thread at a time per completion context.
@@ -133,33 +137,33 @@ DOCA_EXPERIMENTAL void doca_dpa_dev_yield(void);
 DOCA_EXPERIMENTAL int doca_dpa_dev_get_completion(doca_dpa_dev_completion_t dpa_comp_handle,
 						  doca_dpa_dev_completion_element_t *comp_element);
 
-/* The type of the element. */
+/* Return the type of the element. */
 DOCA_EXPERIMENTAL doca_dpa_dev_completion_type_t
 doca_dpa_dev_get_completion_type(doca_dpa_dev_completion_element_t comp_element);
 
 /*
- * The user data of where the element comes from: the id of the connection that an RDMA context's
- * element belongs to, the user data of an async operation, the user index of a QP attached by
- * dpa_native.h (dpadv_create_qp(); 0 of ibv_create_qp()).
+ * Return the user data of the source of the element: the id of the connection of an RDMA context,
+ * the user data of an async operation, the user index of a QP attached by dpa_native.h
+ * (dpadv_create_qp(); 0 of ibv_create_qp()).
  */
 DOCA_EXPERIMENTAL uint32_t
 doca_dpa_dev_get_completion_user_data(doca_dpa_dev_completion_element_t comp_element);
 
 /*
- * The immediate as a number: what a sender on a DPA passed, ntohl(imm_data) of a verbs sender. Only
- * for the two *_IMM types.
+ * Return the immediate as a number: the number that a sender on a DPA passed, or ntohl(imm_data) of
+ * a verbs sender. Only for the two *_IMM types.
  */
 DOCA_EXPERIMENTAL uint32_t
 doca_dpa_dev_get_completion_immediate(doca_dpa_dev_completion_element_t comp_element);
 
-/* Gives num_comp elements back to the queue, oldest first. */
+/* Return num_comp elements to the queue, oldest first. */
 DOCA_EXPERIMENTAL void doca_dpa_dev_completion_ack(doca_dpa_dev_completion_t dpa_comp_handle,
 						   uint64_t num_comp);
 
 /*
- * Asks for one activation of the thread that the completion context has. It comes when there are
- * elements that are not taken yet: after the present activation, or later when one arrives.
- * Without it no completion activates the thread again. Asking twice is asking once.
+ * Request one activation of the thread of the completion context. It comes when there are elements
+ * that are not taken yet: after the present activation, or later when one arrives. Without it no
+ * completion activates the thread again. A second request before the activation has no effect.
  */
 DOCA_EXPERIMENTAL void
 doca_dpa_dev_completion_request_notification(doca_dpa_dev_completion_t dpa_comp_handle);
@@ -167,22 +171,22 @@ doca_dpa_dev_completion_request_notification(doca_dpa_dev_completion_t dpa_comp_
 /* -------------------------------------------------------------------- log */
 
 /*
- * Prints a message in the manner of printf() on the standard output of the program that owns the
- * context, or into its log file, behind "/<EU>/[DOCA][DPA DEVICE][<level>] ". The message brings
- * its own newline; it is cut at 1000 bytes. Messages above the context's log level are dropped.
+ * Print a message, as printf() does, on the standard output of the program that owns the context,
+ * or into its log file, behind "/<EU>/[DOCA][DPA DEVICE][<level>] ". The message includes its
+ * newline; it is truncated to 1000 bytes. Messages above the context's log level are dropped.
  */
 DOCA_EXPERIMENTAL void doca_dpa_dev_log(doca_dpa_dev_log_level_t log_level, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
 /*
- * Puts five words into the trace: a line of the context's trace file, or of the standard output. It
+ * Put five words into the trace: a line of the context's trace file, or of the standard output. It
  * is written when the trace's buffer fills, by doca_dpa_dev_trace_flush(), and when the context is
  * stopped.
  */
 DOCA_EXPERIMENTAL void doca_dpa_dev_trace(uint64_t arg1, uint64_t arg2, uint64_t arg3,
 					  uint64_t arg4, uint64_t arg5);
 
-/* Has what was traced so far written now. */
+/* Write the trace collected so far now. */
 DOCA_EXPERIMENTAL void doca_dpa_dev_trace_flush(void);
 
 #define DOCA_DPA_DEV_LOG_CRIT(...) doca_dpa_dev_log(DOCA_DPA_DEV_LOG_LEVEL_CRIT, __VA_ARGS__)
@@ -194,22 +198,22 @@ DOCA_EXPERIMENTAL void doca_dpa_dev_trace_flush(void);
 /* ------------------------------------------------------------- hash tables */
 
 /*
- * Tables of doca_dpa_hash_table_create(). Any kernel and any thread of it may call; what one has
- * added the others find.
+ * Tables of doca_dpa_hash_table_create(). Any thread of any kernel may call these functions; each
+ * sees the keys that others have added.
  */
 
 /*
- * The key stands for this value from now on, in place of another one that it stood for. Adding a
- * key to a table that is full puts the context in the fatal state.
+ * Set the value of a key, and replace an earlier value. Adding a key to a table that is full puts
+ * the context in the fatal state.
  */
 DOCA_EXPERIMENTAL void doca_dpa_dev_hash_table_add(doca_dpa_dev_hash_table_t ht_handle,
 						   uint32_t key, uint64_t value);
 
-/* Takes a key out; one that is not there changes nothing. */
+/* Remove a key. A key that is not in the table changes nothing. */
 DOCA_EXPERIMENTAL void doca_dpa_dev_hash_table_remove(doca_dpa_dev_hash_table_t ht_handle,
 						      uint32_t key);
 
-/* Returns 1 and what the key stands for in *value, or 0: it is not there. */
+/* Return 1 and the value of the key in *value, or 0 if the key is not in the table. */
 DOCA_EXPERIMENTAL int doca_dpa_dev_hash_table_find(doca_dpa_dev_hash_table_t ht_handle,
 						   uint32_t key, uint64_t *value);
 

@@ -2,17 +2,17 @@
 /*
  * doca_dpa_dev_rdma.h - RDMA operations of device code.
  *
- * rdma is doca_rdma_get_dpa_handle()'s, connection_id doca_rdma_connection_get_id()'s of a
+ * rdma comes from doca_rdma_get_dpa_handle(), connection_id from doca_rdma_connection_get_id() of a
  * connected connection. Memory is named by mmap handles (doca_mmap_dev_get_dpa_handle()): local
  * ones of this side's maps, remote ones of maps made from the peer's exports.
  *
  * flags: enum doca_dpa_dev_submit_flag. Without FLUSH an operation may be held back until a later
- * one of the connection has it, or the queue is full. Without OPTIMIZE_REPORTS an operation puts
- * an element into the context's completion context when it is done; one with it only when it
- * fails. Operations of a connection are done in the order in which they were posted.
+ * one of the connection has it, or the queue is full. Without OPTIMIZE_REPORTS an operation puts an
+ * element into the context's completion context when it is done; with it only when it fails.
+ * Operations of a connection are done in the order in which they were posted.
  *
  * A payload of up to 208 bytes that lies in a map of this side is copied while it is posted, so
- * that the memory may change at once; a larger one is read when it is sent, up to its element. A
+ * that the memory may change at once; a larger one must not change until its element arrives. A
  * full send or receive queue makes the poster wait.
  *
  * There are no return values. A bad memory handle or range, or a refusal by the peer, is a SEND_ERR
@@ -37,7 +37,7 @@ __dpa_global__ typedef uint64_t doca_dpa_dev_rdma_t;
 /* ------------------------------------------------------------------ receive */
 
 /*
- * Posts one receive of up to length bytes, for a message of any connection of the context. Full
+ * Post one receive of up to length bytes, for a message of any connection of the context. Full
  * queue: waits until a message has taken one.
  */
 DOCA_EXPERIMENTAL void doca_dpa_dev_rdma_post_receive(doca_dpa_dev_rdma_t rdma,
@@ -46,14 +46,12 @@ DOCA_EXPERIMENTAL void doca_dpa_dev_rdma_post_receive(doca_dpa_dev_rdma_t rdma,
 DOCA_EXPERIMENTAL void doca_dpa_dev_rdma_post_buf_receive(doca_dpa_dev_rdma_t rdma,
 							  doca_dpa_dev_buf_t receive_buf_handle);
 
-/*
- * Gives num_acked receives back. Not needed: a receive is free as soon as a message has taken it.
- */
+/* Return num_acked receives. Not needed: a receive is free as soon as a message has taken it. */
 DOCA_EXPERIMENTAL void doca_dpa_dev_rdma_receive_ack(doca_dpa_dev_rdma_t rdma, uint32_t num_acked);
 
 /* --------------------------------------------------------------------- send */
 
-/* Takes a receive of the peer's. */
+/* Send a message, which takes a receive of the peer. */
 DOCA_EXPERIMENTAL void doca_dpa_dev_rdma_post_send(doca_dpa_dev_rdma_t rdma, uint32_t connection_id,
 						   doca_dpa_dev_mmap_t mmap_handle, uint64_t addr,
 						   size_t length, uint32_t flags);
@@ -62,7 +60,10 @@ DOCA_EXPERIMENTAL void doca_dpa_dev_rdma_post_buf_send(doca_dpa_dev_rdma_t rdma,
 						       doca_dpa_dev_buf_t send_buf_handle,
 						       uint32_t flags);
 
-/* immediate: a number, which the peer's device code reads as such, and verbs as its htonl(). */
+/*
+ * Do the same with an immediate. immediate: a number, which the peer's device code reads as such,
+ * and verbs as its htonl().
+ */
 DOCA_EXPERIMENTAL void doca_dpa_dev_rdma_post_send_imm(doca_dpa_dev_rdma_t rdma,
 						       uint32_t connection_id,
 						       doca_dpa_dev_mmap_t mmap_handle,
@@ -75,34 +76,34 @@ DOCA_EXPERIMENTAL void doca_dpa_dev_rdma_post_buf_send_imm(doca_dpa_dev_rdma_t r
 
 /* ---------------------------------------------------------- READ and WRITE */
 
-/* Remote (src) to local (dst). */
+/* Read from remote (src) to local (dst). */
 DOCA_EXPERIMENTAL void doca_dpa_dev_rdma_post_read(doca_dpa_dev_rdma_t rdma, uint32_t connection_id,
 						   doca_dpa_dev_mmap_t dst_mmap_handle,
 						   uint64_t dst_addr,
 						   doca_dpa_dev_mmap_t src_mmap_handle,
 						   uint64_t src_addr, size_t length,
 						   uint32_t flags);
-/* As many bytes as both buffers have. */
+/* Read as many bytes as both buffers have. */
 DOCA_EXPERIMENTAL void doca_dpa_dev_rdma_post_buf_read(doca_dpa_dev_rdma_t rdma,
 						       uint32_t connection_id,
 						       doca_dpa_dev_buf_t dst_buf_handle,
 						       doca_dpa_dev_buf_t src_buf_handle,
 						       uint32_t flags);
 
-/* Local (src) to remote (dst). */
+/* Write from local (src) to remote (dst). */
 DOCA_EXPERIMENTAL void
 doca_dpa_dev_rdma_post_write(doca_dpa_dev_rdma_t rdma, uint32_t connection_id,
 			     doca_dpa_dev_mmap_t dst_mmap_handle, uint64_t dst_addr,
 			     doca_dpa_dev_mmap_t src_mmap_handle, uint64_t src_addr, size_t length,
 			     uint32_t flags);
-/* As many bytes as the source has. */
+/* Write as many bytes as the source has. */
 DOCA_EXPERIMENTAL void doca_dpa_dev_rdma_post_buf_write(doca_dpa_dev_rdma_t rdma,
 							uint32_t connection_id,
 							doca_dpa_dev_buf_t dst_buf_handle,
 							doca_dpa_dev_buf_t src_buf_handle,
 							uint32_t flags);
 
-/* The same, and takes a receive of the peer's for the immediate. */
+/* Do the same, and take a receive of the peer for the immediate. */
 DOCA_EXPERIMENTAL void
 doca_dpa_dev_rdma_post_write_imm(doca_dpa_dev_rdma_t rdma, uint32_t connection_id,
 				 doca_dpa_dev_mmap_t dst_mmap_handle, uint64_t dst_addr,
@@ -117,7 +118,7 @@ DOCA_EXPERIMENTAL void doca_dpa_dev_rdma_post_buf_write_imm(doca_dpa_dev_rdma_t 
 /* ------------------------------------------------------------------ atomics */
 
 /*
- * Adds value to the 8 bytes at a remote address that is a multiple of 8. The old value is not
+ * Add value to the 8 bytes at a remote address that is a multiple of 8. The old value is not
  * returned.
  */
 DOCA_EXPERIMENTAL void doca_dpa_dev_rdma_post_atomic_fetch_add(doca_dpa_dev_rdma_t rdma,
@@ -131,8 +132,8 @@ doca_dpa_dev_rdma_post_buf_atomic_fetch_add(doca_dpa_dev_rdma_t rdma, uint32_t c
 					    uint32_t flags);
 
 /*
- * Sets the peer's sync event to count, or adds count to it, behind everything that was posted
- * before. Flushes, and reports.
+ * Set the peer's sync event to count, or add count to it, behind everything that was posted before.
+ * It implies FLUSH, and is reported.
  */
 DOCA_EXPERIMENTAL void
 doca_dpa_dev_rdma_signal_set(doca_dpa_dev_rdma_t rdma, uint32_t connection_id,
@@ -146,14 +147,15 @@ doca_dpa_dev_rdma_signal_add(doca_dpa_dev_rdma_t rdma, uint32_t connection_id,
 /* -------------------------------------------------------------- completions */
 
 /*
- * Index of the operation that an element reports, from 0 up to the size of the queue less one: in
- * the connection's send queue its place in the order of posts, going round; in the context's
- * receive queue one that no other receive has which is posted, under way or unread. It is free when
- * doca_dpa_dev_get_completion() has given the element, and the next post takes the one that has
- * been free longest (at first 0, then 1, ...): where the queue is kept full, what is posted for an
- * element has that element's index. It is not the place in the order of posts: messages of several
- * connections may end in another order than they began. A program that posts without reading elements gets the indices
- * of unread ones when there are no others.
+ * Return the index of the operation that an element reports, from 0 to the size of the queue less
+ * one. In the connection's send queue it is the place in the order of posts, modulo the size. In
+ * the context's receive queue it differs from that of every other receive that is posted, in
+ * progress or unread. It is free when doca_dpa_dev_get_completion() has returned the element, and
+ * the next post takes the index that has been free longest (at first 0, then 1, ...): if the queue
+ * is kept full, the receive posted for an element has the index of that element. It is not the
+ * place in the order of posts: messages of several connections may end in another order than they
+ * began. A program that posts without reading elements gets indices of unread elements when no
+ * others are left.
  */
 DOCA_EXPERIMENTAL uint32_t
 doca_dpa_dev_rdma_completion_get_wr_index(doca_dpa_dev_completion_element_t comp_element);

@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/*
- * doca_error.h - what every doca_* function returns.
- */
+/* doca_error.h - errors that doca_* functions return. */
 #ifndef DOCA_ERROR_H_
 #define DOCA_ERROR_H_
 
@@ -48,7 +46,7 @@ typedef enum doca_error {
 /* True when r is not DOCA_SUCCESS. */
 #define DOCA_IS_ERROR(r) (doca_unlikely((r) != DOCA_SUCCESS))
 
-/* Keeps the first error: r becomes t when r is DOCA_SUCCESS. */
+/* Keep the first error: r becomes t when r is DOCA_SUCCESS. */
 #define DOCA_ERROR_PROPAGATE(r, t)                                                                 \
 	do {                                                                                       \
 		if ((r) == DOCA_SUCCESS)                                                           \
@@ -56,13 +54,13 @@ typedef enum doca_error {
 	} while (0)
 
 /*
- * The enumerator's name, e.g. "DOCA_ERROR_BAD_STATE"; "unrecognized error code" for any other
- * number. The text is static. Thread-safe.
+ * Return the enumerator's name, e.g. "DOCA_ERROR_BAD_STATE"; "unrecognized error code" for any
+ * other number. The text is static. Thread-safe.
  */
 DOCA_STABLE const char *doca_error_get_name(doca_error_t error);
 
 /*
- * One short phrase for people, e.g. "DOCA Driver call failure"; "unrecognized error code" for any
+ * Return a short description, e.g. "DOCA Driver call failure"; "unrecognized error code" for any
  * other number. The text is static. Thread-safe.
  */
 DOCA_STABLE const char *doca_error_get_descr(doca_error_t error);

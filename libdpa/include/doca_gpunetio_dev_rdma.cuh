@@ -2,16 +2,17 @@
 /*
  * doca_gpunetio_dev_rdma.cuh - RDMA operations of kernels.
  *
- * rdma is doca_rdma_get_gpu_handle()'s, a connection's index doca_rdma_connection_get_id()'s.
- * Operations are written into the connection's queue, by any number of threads at once; a commit
- * shows them to the adapter; a wait gives their outcome.
+ * rdma comes from doca_rdma_get_gpu_handle(), the index of a connection from
+ * doca_rdma_connection_get_id(). Operations are written into the connection's queue, by any number
+ * of threads at once; a commit shows them to the adapter; a wait gives their outcome.
  *
  *   weak    the caller names the position of each: (curr + i) & mask of get_info(), without gaps;
  *           commit_weak() has their number
  *   strong  the function takes the next position; commit_strong() has all of them
  *
- * A queue may be used in either way, by turns: each commit ends a turn. One thread at a time
- * commits and waits, after the program has made sure that the others have posted (__syncthreads()).
+ * A queue may be used in either mode in turn; the mode may change after each commit. One thread at
+ * a time commits and waits, after the program has made sure that the others have posted
+ * (__syncthreads()).
  *
  * A buffer may be NULL if the length is 0. Immediates are the four bytes that the peer gets: in
  * network order by convention.
@@ -44,7 +45,7 @@ enum doca_gpu_dev_rdma_send_flags {
 };
 
 enum doca_gpu_dev_rdma_recv_wait_flags {
-	DOCA_GPU_RDMA_RECV_WAIT_FLAG_NB = 0, /* takes what is there */
+	DOCA_GPU_RDMA_RECV_WAIT_FLAG_NB = 0, /* takes the messages that have arrived */
 	DOCA_GPU_RDMA_RECV_WAIT_FLAG_B = 1,  /* waits for all receives that were committed */
 };
 
@@ -110,7 +111,7 @@ DPA_GPU_FN doca_error_t dpa_gpu_send(struct doca_gpu_dev_rdma *rdma, uint32_t co
 	return dpa_gpu_post(rdma, connection, &op, copy, mode);
 }
 
-/* The local side is bytes that the kernel may change at once. */
+/* Set the local side to bytes that the kernel may change at once. */
 DPA_GPU_FN bool dpa_gpu_set_inline(struct dpa_gpu_op *op, const uint8_t *data, uint32_t length,
 				   uint32_t limit)
 {
@@ -166,8 +167,8 @@ DPA_GPU_FN struct dpa_gpu_mode dpa_gpu_strong()
 /* ------------------------------------------------------------------------ write */
 
 /*
- * Posts an RDMA write.
- * @connection_index: whose queue
+ * Post an RDMA write.
+ * @connection_index: of the queue
  * @remote_buf:       a buf of the peer's; @remote_offset: bytes from its start
  * @local_buf:        a buf of this side; @local_offset: bytes from its start
  * @length:           bytes, up to 2^31
@@ -184,7 +185,7 @@ DPA_GPU_FN doca_error_t doca_gpu_dev_rdma_write_weak(
 			     local_offset, length, imm, (uint32_t)flags, dpa_gpu_weak(position));
 }
 
-/* The same at the next position. */
+/* Do the same at the next position. */
 DPA_GPU_FN doca_error_t doca_gpu_dev_rdma_write_strong(
 	struct doca_gpu_dev_rdma *rdma, DPA_GPU_CONN_ARG struct doca_gpu_buf *remote_buf,
 	uint64_t remote_offset, struct doca_gpu_buf *local_buf, uint64_t local_offset,
@@ -194,7 +195,7 @@ DPA_GPU_FN doca_error_t doca_gpu_dev_rdma_write_strong(
 			     local_offset, length, imm, (uint32_t)flags, dpa_gpu_strong());
 }
 
-/* The same of up to 28 bytes, which are taken along at once: they may lie anywhere. */
+/* Do the same with up to 28 bytes, which are copied at once: they may lie anywhere. */
 DPA_GPU_FN doca_error_t doca_gpu_dev_rdma_write_inline_weak(
 	struct doca_gpu_dev_rdma *rdma, DPA_GPU_CONN_ARG struct doca_gpu_buf *remote_buf,
 	uint64_t remote_offset, uint8_t *inl_data, uint32_t inl_lenght, uint32_t imm,
@@ -215,7 +216,7 @@ DPA_GPU_FN doca_error_t doca_gpu_dev_rdma_write_inline_strong(
 
 /* ------------------------------------------------------------------------- read */
 
-/* Posts an RDMA read, as write_weak(). @flags_bitmask: 0 */
+/* Post an RDMA read, as write_weak(). @flags_bitmask: 0 */
 DPA_GPU_FN doca_error_t doca_gpu_dev_rdma_read_weak(
 	struct doca_gpu_dev_rdma *rdma, DPA_GPU_CONN_ARG struct doca_gpu_buf *remote_buf,
 	uint64_t remote_offset, struct doca_gpu_buf *local_buf, uint64_t local_offset,
@@ -236,7 +237,7 @@ DPA_GPU_FN doca_error_t doca_gpu_dev_rdma_read_strong(
 
 /* ------------------------------------------------------------------------- send */
 
-/* Posts a send, which takes a receive of the peer's, as write_weak(). */
+/* Post a send, which takes a receive of the peer's, as write_weak(). */
 DPA_GPU_FN doca_error_t doca_gpu_dev_rdma_send_weak(
 	struct doca_gpu_dev_rdma *rdma, DPA_GPU_CONN_ARG struct doca_gpu_buf *send_buf,
 	uint64_t send_offset, size_t src_length, uint32_t imm,
@@ -255,7 +256,7 @@ DPA_GPU_FN doca_error_t doca_gpu_dev_rdma_send_strong(
 			    (uint32_t)flags, dpa_gpu_strong());
 }
 
-/* The same of up to 44 bytes, which are taken along at once. */
+/* Do the same with up to 44 bytes, which are copied at once. */
 DPA_GPU_FN doca_error_t doca_gpu_dev_rdma_send_inline_weak(
 	struct doca_gpu_dev_rdma *rdma, DPA_GPU_CONN_ARG uint8_t *inl_data, uint32_t inl_lenght,
 	uint32_t imm, const enum doca_gpu_dev_rdma_send_flags flags, uint32_t position)
@@ -275,7 +276,7 @@ DPA_GPU_FN doca_error_t doca_gpu_dev_rdma_send_inline_strong(
 /* ------------------------------------------------------------- commit and wait */
 
 /*
- * Gives what weak operations need.
+ * Get the values that weak operations need.
  * @curr_position:     of the next operation
  * @mask_max_position: of positions: the places of the queue less one
  */
@@ -294,8 +295,8 @@ DPA_GPU_FN doca_error_t doca_gpu_dev_rdma_get_info(struct doca_gpu_dev_rdma *rdm
 }
 
 /*
- * Has the adapter carry out the next num_ops operations, which were posted at given positions. None:
- * nothing is done. FULL: the queue has not so many places.
+ * Have the adapter carry out the next num_ops operations, which were posted at given positions. 0:
+ * nothing is done. FULL: the queue has fewer places.
  */
 DPA_GPU_FN doca_error_t doca_gpu_dev_rdma_commit_weak(struct doca_gpu_dev_rdma *rdma,
 						      DPA_GPU_CONN_ARG uint32_t num_ops)
@@ -316,7 +317,7 @@ DPA_GPU_FN doca_error_t doca_gpu_dev_rdma_commit_weak(struct doca_gpu_dev_rdma *
 }
 
 /*
- * The same for all operations that were posted without positions. FULL: there were more than the
+ * Do the same for all operations that were posted without positions. FULL: there were more than the
  * queue has places; none of them is carried out.
  */
 DPA_GPU_FN doca_error_t doca_gpu_dev_rdma_commit_strong(struct doca_gpu_dev_rdma *rdma
@@ -345,7 +346,7 @@ DPA_GPU_FN doca_error_t doca_gpu_dev_rdma_commit_strong(struct doca_gpu_dev_rdma
 }
 
 /*
- * Waits until all that was committed is done, on all connections: the bytes of writes and sends are
+ * Wait until all that was committed is done, on all connections: the bytes of writes and sends are
  * at the peer, those of reads are here.
  * @num_commits: commits since the last wait; may be NULL
  * IO_FAILED: an operation of one of the connections has failed; the others were waited for as well.
@@ -375,7 +376,7 @@ DPA_GPU_FN doca_error_t doca_gpu_dev_rdma_wait_all(struct doca_gpu_dev_rdma *rdm
 	return ret;
 }
 
-/* DOCA 2.7's name of the wait. */
+/* Do the same as doca_gpu_dev_rdma_wait_all(), under the name of DOCA 2.7. */
 DPA_GPU_FN doca_error_t doca_gpu_dev_rdma_flush(struct doca_gpu_dev_rdma *rdma)
 {
 	return doca_gpu_dev_rdma_wait_all(rdma, nullptr);
@@ -383,7 +384,7 @@ DPA_GPU_FN doca_error_t doca_gpu_dev_rdma_flush(struct doca_gpu_dev_rdma *rdma)
 
 /* --------------------------------------------------------------------- receive */
 
-/* Gives the context's receive queue: messages of all its connections take from it. */
+/* Get the context's receive queue: messages of all its connections take from it. */
 DPA_GPU_FN doca_error_t doca_gpu_dev_rdma_get_recv(struct doca_gpu_dev_rdma *rdma,
 						   struct doca_gpu_dev_rdma_r **rdma_r)
 {
@@ -393,7 +394,7 @@ DPA_GPU_FN doca_error_t doca_gpu_dev_rdma_get_recv(struct doca_gpu_dev_rdma *rdm
 	return DOCA_SUCCESS;
 }
 
-/* Writes a receive. `places` of it were taken by none that is not read. */
+/* Write a receive. FULL: the receive that had the place before was not read yet. */
 DPA_GPU_FN doca_error_t dpa_gpu_recv(struct doca_gpu_dev_rdma_r *r, struct doca_gpu_buf *buf,
 				     size_t length, uint64_t offset, uint32_t flags,
 				     struct dpa_gpu_mode mode)
@@ -419,7 +420,7 @@ DPA_GPU_FN doca_error_t dpa_gpu_recv(struct doca_gpu_dev_rdma_r *r, struct doca_
 }
 
 /*
- * Posts a receive. recv_buf may be NULL with length 0: for immediates.
+ * Post a receive. recv_buf may be NULL with length 0: for immediates.
  * @recv_length: bytes; @recv_offset: bytes from the start of the buf
  * @flags_bitmask: 0
  * @position: in the receive queue, as of recv_get_info()
@@ -443,7 +444,7 @@ DPA_GPU_FN doca_error_t doca_gpu_dev_rdma_recv_strong(struct doca_gpu_dev_rdma_r
 			    dpa_gpu_strong());
 }
 
-/* Shows the adapter all receives up to a position. */
+/* Show the adapter all receives up to a position. */
 DPA_GPU_FN doca_error_t dpa_gpu_recv_ring(struct doca_gpu_dev_rdma_r *r, uint32_t pi)
 {
 	dpa_gpu_store(&r->pi, pi);
@@ -452,7 +453,9 @@ DPA_GPU_FN doca_error_t dpa_gpu_recv_ring(struct doca_gpu_dev_rdma_r *r, uint32_
 	return DOCA_SUCCESS;
 }
 
-/* Offers the next num_ops receives, posted at given positions, to the peers. FULL as commit_weak(). */
+/*
+ * Offer the next num_ops receives, posted at given positions, to the peers. FULL: as commit_weak().
+ */
 DPA_GPU_FN doca_error_t doca_gpu_dev_rdma_recv_commit_weak(struct doca_gpu_dev_rdma_r *rdma_r,
 							   uint32_t num_ops)
 {
@@ -471,7 +474,9 @@ DPA_GPU_FN doca_error_t doca_gpu_dev_rdma_recv_commit_weak(struct doca_gpu_dev_r
 	return dpa_gpu_recv_ring(rdma_r, pi);
 }
 
-/* The same for all receives that were posted without positions. FULL: none of them is offered. */
+/*
+ * Do the same for all receives that were posted without positions. FULL: none of them is offered.
+ */
 DPA_GPU_FN doca_error_t doca_gpu_dev_rdma_recv_commit_strong(struct doca_gpu_dev_rdma_r *rdma_r)
 {
 	uint32_t to;
@@ -489,12 +494,12 @@ DPA_GPU_FN doca_error_t doca_gpu_dev_rdma_recv_commit_strong(struct doca_gpu_dev
 }
 
 /*
- * Waits for receives, in the order in which their messages end: those that one connection's
- * messages take as they were posted; with several connections a later one may come first.
+ * Wait for receives, in the order in which their messages end: receives taken by messages of one
+ * connection end in the order of posts; with several connections a later one may end first.
  * @flags:            NB: takes those that messages have taken; B: waits for all that were committed
- * @num_ops:          receives that it has found done
- * @imm_val:          of each its immediate; an array of the caller's, or NULL
- * @connection_index: of each its connection; an array of the caller's, or NULL
+ * @num_ops:          receives that are done
+ * @imm_val:          of each its immediate; an array of the caller, or NULL
+ * @connection_index: of each its connection; an array of the caller, or NULL
  * IO_FAILED: a message has failed; the others are there. NOT_CONNECTED: the host has stopped the
  * context.
  */
@@ -536,7 +541,7 @@ DPA_GPU_FN doca_error_t doca_gpu_dev_rdma_recv_wait_all(
 	return ret;
 }
 
-/* As get_info(), of the receive queue. */
+/* Get the same as get_info(), for the receive queue. */
 DPA_GPU_FN doca_error_t doca_gpu_dev_rdma_recv_get_info(struct doca_gpu_dev_rdma_r *rdma_r,
 							uint32_t *curr_position,
 							uint32_t *mask_max_position)

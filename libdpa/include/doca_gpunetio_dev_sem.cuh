@@ -3,9 +3,9 @@
  * doca_gpunetio_dev_sem.cuh - semaphores of kernels: entries with a status, a count and an index of
  * bufs, and memory for the program (doca_gpu_semaphore_get_gpu_handle()).
  *
- * A status is stored behind a system fence: a reader that finds it, and has a fence of its own
- * behind that, finds what was written before. An entry has one writer at a time; the status says
- * whose it is. INVALID_VALUE: NULL, or an index that the semaphore does not have. Any thread.
+ * A status is stored after a system fence: a reader that reads it, and then executes a fence of its
+ * own, sees all that was written before. An entry has one writer at a time; the status shows its
+ * owner. INVALID_VALUE: NULL, or an index that the semaphore does not have. Any thread.
  */
 #ifndef DOCA_GPUNETIO_DEV_SEM_CUH_
 #define DOCA_GPUNETIO_DEV_SEM_CUH_
@@ -21,7 +21,7 @@ DPA_GPU_FN struct dpa_gpu_sem_item *dpa_gpu_sem_item_of(struct doca_gpu_semaphor
 	return (struct dpa_gpu_sem_item *)sem->items + index;
 }
 
-/* Stores the status of an entry. */
+/* Store the status of an entry. */
 DPA_GPU_FN doca_error_t doca_gpu_dev_semaphore_set_status(struct doca_gpu_semaphore_gpu *sem_gpu,
 							  uint32_t semaphore_idx,
 							  enum doca_gpu_semaphore_status status)
@@ -35,7 +35,7 @@ DPA_GPU_FN doca_error_t doca_gpu_dev_semaphore_set_status(struct doca_gpu_semaph
 	return DOCA_SUCCESS;
 }
 
-/* Reads the status of an entry. */
+/* Read the status of an entry. */
 DPA_GPU_FN doca_error_t doca_gpu_dev_semaphore_get_status(struct doca_gpu_semaphore_gpu *sem_gpu,
 							  uint32_t semaphore_idx,
 							  enum doca_gpu_semaphore_status *status)
@@ -49,7 +49,7 @@ DPA_GPU_FN doca_error_t doca_gpu_dev_semaphore_get_status(struct doca_gpu_semaph
 	return DOCA_SUCCESS;
 }
 
-/* Stores count, index and then the status of an entry. */
+/* Store count, index and then the status of an entry. */
 DPA_GPU_FN doca_error_t
 doca_gpu_dev_semaphore_set_packet_info(struct doca_gpu_semaphore_gpu *sem_gpu,
 				       uint32_t semaphore_idx, enum doca_gpu_semaphore_status status,
@@ -64,7 +64,7 @@ doca_gpu_dev_semaphore_set_packet_info(struct doca_gpu_semaphore_gpu *sem_gpu,
 	return doca_gpu_dev_semaphore_set_status(sem_gpu, semaphore_idx, status);
 }
 
-/* Reads count and index of an entry. */
+/* Read count and index of an entry. */
 DPA_GPU_FN doca_error_t doca_gpu_dev_semaphore_get_packet_info(
 	struct doca_gpu_semaphore_gpu *sem_gpu, uint32_t semaphore_idx, uint32_t *num_packets,
 	uint64_t *doca_gpu_buf_idx_start)
@@ -78,7 +78,7 @@ DPA_GPU_FN doca_error_t doca_gpu_dev_semaphore_get_packet_info(
 	return DOCA_SUCCESS;
 }
 
-/* The same of an entry that has this status. NOT_FOUND: it has another. */
+/* Read the same of an entry that has this status. NOT_FOUND: it has another. */
 DPA_GPU_FN doca_error_t doca_gpu_dev_semaphore_get_packet_info_status(
 	struct doca_gpu_semaphore_gpu *sem_gpu, uint32_t semaphore_idx,
 	enum doca_gpu_semaphore_status status_target, uint32_t *num_packets,
@@ -95,7 +95,7 @@ DPA_GPU_FN doca_error_t doca_gpu_dev_semaphore_get_packet_info_status(
 						      doca_gpu_buf_idx_start);
 }
 
-/* Gives the program's memory of an entry. NOT_FOUND: the semaphore has none. */
+/* Get the program's memory of an entry. NOT_FOUND: the semaphore has none. */
 DPA_GPU_FN doca_error_t doca_gpu_dev_semaphore_get_custom_info_addr(
 	struct doca_gpu_semaphore_gpu *sem_gpu, uint32_t semaphore_idx, void **custom_info)
 {

@@ -4,8 +4,8 @@
  *
  * A program implements doca_pcc_dev_user_init(), doca_pcc_dev_user_algo() and
  * doca_pcc_dev_user_set_algo_params(); dpacc links it with -device-libs="-ldoca_pcc_dev", and
- * doca_pcc_start() (doca_pcc.h) loads it into the port. Then the flows of all processes of the
- * adapter instance that go to other hosts ask it.
+ * doca_pcc_start() (doca_pcc.h) loads it into the port. The program then controls the flows of all
+ * processes of the adapter instance that go to other hosts.
  *
  * Events of one flow come in order and one at a time; those of different flows run on different EUs
  * at once. A fault ends the program, and the port goes on with its built-in algorithm. The
@@ -26,15 +26,15 @@ extern "C" {
 typedef enum {
 	DOCA_PCC_DEV_EVNT_NULL = 0,
 	DOCA_PCC_DEV_EVNT_FW = 1,	/* does not come */
-	DOCA_PCC_DEV_EVNT_ROCE_CNP = 2, /* the peer was sent a packet that was marked */
+	DOCA_PCC_DEV_EVNT_ROCE_CNP = 2, /* the peer received a packet that was marked */
 	DOCA_PCC_DEV_EVNT_ROCE_TX = 3,	/* a burst has left */
 	DOCA_PCC_DEV_EVNT_ROCE_ACK = 4,
 	DOCA_PCC_DEV_EVNT_ROCE_NACK = 5, /* something was lost, or an ACK timer expired */
-	DOCA_PCC_DEV_EVNT_RTT = 6,	 /* the round trip that was asked for is measured */
+	DOCA_PCC_DEV_EVNT_RTT = 6,	 /* the round trip that was requested is measured */
 	DOCA_PCC_DEV_EVNT_ROCE_TX_FOR_ACK_NACK = 7, /* of 3.0; does not come */
 } doca_pcc_dev_event_type_enum;
 
-/* Of 3.0: whether that event can be switched off; it never comes here. */
+/* Of 3.0: whether that event can be switched off. This adapter never sends it. */
 #define DOCA_PCC_DEV_ACK_NACK_TX_EVENT_DISABLED_SUPPORTED 0
 
 typedef enum {
@@ -45,9 +45,9 @@ typedef enum {
 } doca_pcc_dev_nack_event_sub_type_enum;
 
 /*
- * The answer of an algorithm. rate: of the line rate, DOCA_PCC_DEV_MAX_RATE is all of it; it has the
- * flow's last answer at first. probe_req: 1 measures a round trip now. The other fields are not
- * read.
+ * The answer of an algorithm. rate: of the line rate, DOCA_PCC_DEV_MAX_RATE is all of it; it holds
+ * the flow's last answer at the call. probe_req: 1 measures a round trip now. The other fields are
+ * not read.
  */
 typedef struct doca_pcc_dev_results {
 	uint32_t rate;
@@ -77,8 +77,8 @@ typedef struct doca_pcc_dev_results {
 #define DOCA_PCC_DEV_ALGO_INDEX_INTERNAL       (0xF)
 
 /*
- * The library's own algorithm, in the flow's memory: a rate that follows CNPs as DCQCN has it. For
- * slots that the program has no algorithm for.
+ * The library's own algorithm, in the flow's memory: a rate that follows CNPs as in DCQCN. For
+ * slots without an algorithm of the program.
  */
 DOCA_STABLE
 void doca_pcc_dev_default_internal_algo(doca_pcc_dev_algo_ctxt_t *algo_ctxt,
@@ -86,22 +86,24 @@ void doca_pcc_dev_default_internal_algo(doca_pcc_dev_algo_ctxt_t *algo_ctxt,
 					const doca_pcc_dev_attr_t *attr,
 					doca_pcc_dev_results_t *results);
 
-/* By the program: an event of a flow whose slot is attr->algo_slot. */
+/* The program implements it: handle an event of a flow whose slot is attr->algo_slot. */
 DOCA_STABLE
 void doca_pcc_dev_user_algo(doca_pcc_dev_algo_ctxt_t *algo_ctxt, doca_pcc_dev_event_t *event,
 			    const doca_pcc_dev_attr_t *attr, doca_pcc_dev_results_t *results);
 
 /*
- * By the program: once, when it becomes active. Describes its algorithms and slots
- * (doca_pcc_dev_algo_access.h). *disable_event_bitmask: 1 << type of events that it does not want.
+ * The program implements it. Called once, when the program becomes active. It describes its
+ * algorithms and slots (doca_pcc_dev_algo_access.h). *disable_event_bitmask: 1 << type for each
+ * type of event that it does not want.
  */
 DOCA_STABLE
 void doca_pcc_dev_user_init(uint32_t *disable_event_bitmask);
 
 /*
- * By the program: param_num parameters from param_id_base on are to be new_param_values; `params`
- * are all of the slot. OK: it has set them; where it has not changed them the library does. FAIL:
- * nothing has changed. They are within the bounds of doca_pcc_dev_algo_init_param().
+ * The program implements it: set param_num parameters from param_id_base on to new_param_values.
+ * `params` are all parameters of the slot. OK: it has set them; the library sets those that it has
+ * not changed. FAIL: nothing has changed. They are within the bounds of
+ * doca_pcc_dev_algo_init_param().
  */
 DOCA_STABLE
 doca_pcc_dev_error_t doca_pcc_dev_user_set_algo_params(uint32_t port_num, uint32_t algo_slot,

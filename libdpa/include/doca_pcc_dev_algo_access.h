@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * doca_pcc_dev_algo_access.h - the algorithms of a program, and the slots that they are in. Other
- * processes see them: doca_telemetry_pcc.h, `dpactl pcc`.
+ * doca_pcc_dev_algo_access.h - the algorithms of a program, and their slots. Other processes see
+ * them: doca_telemetry_pcc.h, `dpactl pcc`.
  *
  * Within doca_pcc_dev_user_init(): metadata, then parameters and counters, then slots. Each call
- * FAILs for a number that is out of range or was not described before. Only port 0 is there; slots
- * of other ports are kept and seen by nobody.
+ * returns FAIL for a number that is out of range or was not described before. Only port 0 exists;
+ * slots of other ports are stored and have no effect.
  */
 #ifndef DOCA_PCC_DEV_ALGO_ACCESS_H_
 #define DOCA_PCC_DEV_ALGO_ACCESS_H_
@@ -47,8 +47,8 @@ doca_pcc_dev_error_t doca_pcc_dev_init_algo_slot(uint32_t portid, uint32_t algo_
 						 uint32_t algo_idx, uint32_t algo_en);
 
 /*
- * Of a slot: how many, and where. Of a slot that is empty: 0 and NULL, the index
- * DOCA_PCC_DEV_ALGO_INDEX_INTERNAL. Pointers are good until doca_pcc_dev_user_init() returns, then
+ * Return number and address for a slot; for an empty slot 0 and NULL, and the index
+ * DOCA_PCC_DEV_ALGO_INDEX_INTERNAL. Pointers are valid until doca_pcc_dev_user_init() returns;
  * those of later calls until the program ends.
  */
 DOCA_STABLE

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * doca_pcc_dev_common.h - what the reaction point and the notification point share on the device:
- * the port and its counters. doca_pcc_dev.h has the rest.
+ * doca_pcc_dev_common.h - common part of the reaction point and the notification point on the
+ * device: the port and its counters. doca_pcc_dev.h has the rest.
  */
 #ifndef DOCA_PCC_DEV_COMMON_H_
 #define DOCA_PCC_DEV_COMMON_H_
@@ -18,7 +18,7 @@
 extern "C" {
 #endif
 
-/* Programs write this without `inline`, which gcc wants as well. */
+/* Programs write this without `inline`, which gcc requires as well. */
 #define ALWAYS_INLINE inline __attribute__((always_inline))
 #define FORCE_INLINE  static ALWAYS_INLINE
 
@@ -40,9 +40,9 @@ typedef enum {
 #define DOCA_PCC_DEV_MAX_NUM_PORTS (__NV_DPA >= __NV_DPA_CX8 ? 8 : 4)
 
 /*
- * Names the counters that doca_pcc_dev_nic_counters_sample() reads, and where it puts the low 32
- * bits of each: `values` has num_counters words. An unknown counter, or one of a port that is not
- * there, reads 0. At most 32 are read. Once; the last call counts.
+ * Set the counters that doca_pcc_dev_nic_counters_sample() reads and the array for the low 32 bits
+ * of each: `values` has num_counters words. An unknown counter, or one of a port that does not
+ * exist, reads 0. At most 32 are read. Only the last call counts.
  */
 DOCA_EXPERIMENTAL
 void doca_pcc_dev_nic_counters_config(uint32_t *counter_ids, uint32_t num_counters,
@@ -50,18 +50,18 @@ void doca_pcc_dev_nic_counters_config(uint32_t *counter_ids, uint32_t num_counte
 DOCA_EXPERIMENTAL
 void doca_pcc_dev_nic_counters_sample(void);
 
-/* Bits of the ports that are there: 1. */
+/* Return a mask of the ports: 1. */
 DOCA_EXPERIMENTAL
 uint32_t doca_pcc_dev_get_logical_ports(void);
-/* Planes of a port: 1; 0 if it is not there. */
+/* Return the number of planes of a port: 1; 0 if the port does not exist. */
 DOCA_EXPERIMENTAL
 uint32_t doca_pcc_dev_get_port_planes(uint32_t portid);
-/* The line rate that rates are shares of, Gbit/s; 0 if the port is not there. */
+/* Return the line rate that rates are shares of, Gbit/s; 0 if the port is not there. */
 DOCA_EXPERIMENTAL
 uint32_t doca_pcc_dev_get_port_speed(uint32_t portid);
 
 /*
- * By the program, may be left out: the port is there, or is another one. Called once for port 0,
+ * The program may implement it: the port is available, or has changed. Called once for port 0,
  * after doca_pcc_dev_user_init().
  */
 DOCA_EXPERIMENTAL

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* doca_pcc_dev_event.h - what an event says. */
+/* doca_pcc_dev_event.h - fields of an event. */
 #ifndef DOCA_PCC_DEV_EVENT_H_
 #define DOCA_PCC_DEV_EVENT_H_
 
@@ -26,7 +26,7 @@ FORCE_INLINE doca_pcc_dev_event_general_attr_t doca_pcc_dev_get_ev_attr(doca_pcc
 	return DOCA_PCC_DEV_EVENT_WORD(doca_pcc_dev_event_general_attr_t, &event->ev_attr);
 }
 
-/* The flow: another number than that of any other flow at this moment. */
+/* Return the number of the flow, which no other flow has at this moment. */
 FORCE_INLINE uint32_t doca_pcc_dev_get_flowtag(doca_pcc_dev_event_t *event)
 {
 	return __builtin_bswap32(event->flow_tag);
@@ -47,7 +47,7 @@ FORCE_INLINE uint32_t doca_pcc_dev_get_fw_settings(doca_pcc_dev_event_t *event, 
 	return __builtin_bswap32(event->ev_spec_attr.fw_data.data[n]);
 }
 
-/* TX, ACK, NACK, CNP. */
+/* Fields of TX, ACK, NACK and CNP events. */
 FORCE_INLINE uint32_t doca_pcc_dev_get_roce_first_timestamp(doca_pcc_dev_event_t *event)
 {
 	return __builtin_bswap32(event->ev_spec_attr.ack_nack_cnp.first_timestamp);
@@ -73,8 +73,8 @@ doca_pcc_dev_get_ack_nack_cnp_extra(doca_pcc_dev_event_t *event)
 }
 
 /*
- * RTT: when the probe left, came to the other side and was answered there, the latter two by the
- * other side's clock; timestamp: when the answer came.
+ * Fields of RTT events: the times at which the probe left, reached the other side and was answered
+ * there; the latter two by the other side's clock. timestamp: the time at which the answer came.
  */
 FORCE_INLINE uint32_t doca_pcc_dev_get_rtt_req_send_timestamp(doca_pcc_dev_event_t *event)
 {
@@ -91,7 +91,7 @@ FORCE_INLINE uint32_t doca_pcc_dev_get_rtt_resp_send_timestamp(doca_pcc_dev_even
 	return __builtin_bswap32(event->ev_spec_attr.rtt_tstamp.resp_send_timestamp);
 }
 
-/* The data of the other side's notification point: its three times. */
+/* Return the data of the other side's notification point: its three times. */
 FORCE_INLINE unsigned char *doca_pcc_dev_get_rtt_raw_data(doca_pcc_dev_event_t *event)
 {
 	return event->ev_spec_attr.reserved_at_0;

@@ -24,7 +24,7 @@ extern "C" {
 #define doca_pcc_dev_fence_io()	    __dpa_thread_fence(__DPA_MMIO, __DPA_RW, __DPA_RW)
 #define doca_pcc_dev_fence_w_r()    __dpa_thread_fence(__DPA_MEMORY, __DPA_W, __DPA_R)
 
-/* Microseconds since some moment, the same on all EUs. */
+/* Return the microseconds since a fixed moment, the same on all EUs. */
 #define doca_pcc_dev_get_thread_time() __dpa_thread_time()
 
 FORCE_INLINE uint32_t doca_pcc_dev_get_timer_lo(void)

@@ -2,12 +2,12 @@
 /*
  * doca_pcc_np_dev.h - congestion control programs for the DPA: the notification point, which
  * answers probes. dpacc links them with -device-libs="-ldoca_pcc_np_dev", and doca_pcc_np_create()
- * (doca_pcc.h) loads them into the port. Then they answer the probes that come to QPs of all
- * processes of the adapter instance; docs/congestion.md has which ones. A fault ends the program,
- * and such probes are answered no more.
+ * (doca_pcc.h) loads them into the port. The program then answers probes to QPs of all processes of
+ * the adapter instance; docs/congestion.md lists which probes. A fault ends the program, and such
+ * probes get no answer any more.
  *
- * A program may have doca_pcc_dev_user_port_info_changed(), called once before the first probe, and
- * doca_pcc_dev_user_mailbox_handle().
+ * A program may implement doca_pcc_dev_user_port_info_changed(), called once before the first
+ * probe, and doca_pcc_dev_user_mailbox_handle().
  */
 #ifndef DOCA_PCC_NP_DEV_H_
 #define DOCA_PCC_NP_DEV_H_
@@ -30,16 +30,17 @@ struct doca_pcc_np_dev_response_packet {
 struct doca_pcc_np_dev_request_packet;
 
 /*
- * By the program: a probe has come. All 12 bytes of the answer are sent; the reaction point reads
- * them by doca_pcc_dev_get_rtt_raw_data(). FAIL: no answer is sent. Several EUs call it at once.
+ * The program implements it: handle a probe. All 12 bytes of the answer are sent; the reaction
+ * point reads them by doca_pcc_dev_get_rtt_raw_data(). FAIL: no answer is sent. Several EUs call it
+ * at once.
  */
 DOCA_EXPERIMENTAL doca_pcc_dev_error_t doca_pcc_dev_np_user_packet_handler(
 	struct doca_pcc_np_dev_request_packet *in, struct doca_pcc_np_dev_response_packet *out);
 
 /*
- * Parts of a probe, a copy: all of it from its Ethernet header on (whose addresses are 0), from its
- * UDP header on, and what is behind its headers: of CCMAD the MAD's data, which begin with the time
- * when the probe left (ns, low 32 bits, big-endian); of IFA what is behind the UDP header.
+ * Return parts of a copy of a probe: from its Ethernet header on (the addresses are 0), from its
+ * UDP header on, and its payload. The payload of CCMAD is the MAD's data, which begin with the time
+ * when the probe left (ns, low 32 bits, big-endian); that of IFA follows the UDP header.
  */
 DOCA_EXPERIMENTAL uint8_t *
 doca_pcc_np_dev_get_raw_packet(const struct doca_pcc_np_dev_request_packet *input);
@@ -53,12 +54,12 @@ DOCA_EXPERIMENTAL uint8_t *
 doca_pcc_np_dev_get_payload(const struct doca_pcc_np_dev_request_packet *input);
 DOCA_EXPERIMENTAL size_t
 doca_pcc_np_dev_get_payload_size(const struct doca_pcc_np_dev_request_packet *input);
-/* 0; the plane: 0. */
+/* Return 0: the port; the plane. */
 DOCA_EXPERIMENTAL uint8_t
 doca_pcc_np_dev_get_port_num(const struct doca_pcc_np_dev_request_packet *input);
 DOCA_EXPERIMENTAL uint8_t
 doca_pcc_np_dev_get_plane_num(const struct doca_pcc_np_dev_request_packet *input);
-/* Bytes that there is room for in an answer. */
+/* Return the largest number of bytes of an answer. */
 DOCA_EXPERIMENTAL size_t
 doca_pcc_np_dev_get_max_response_size(struct doca_pcc_np_dev_response_packet *out);
 

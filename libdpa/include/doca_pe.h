@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * doca_pe.h - the progress engine, which works contexts whose data path is on the CPU, and tasks.
+ * doca_pe.h - the progress engine, which runs contexts whose data path is on the CPU, and tasks.
  *
  * An engine and its contexts belong to one thread at a time.
  */
@@ -25,7 +25,7 @@ struct doca_pe;
 struct doca_task;
 struct doca_task_batch;
 
-/* The form of a task's completion callback. Each library has one with its own kind of task. */
+/* The form of a task's completion callback. Each library declares one for its own kind of task. */
 typedef void (*doca_task_completion_cb_t)(struct doca_task *task, union doca_data task_user_data,
 					  union doca_data ctx_user_data);
 
@@ -42,105 +42,104 @@ enum doca_pe_event_mode {
 };
 
 /*
- * Creates an engine.
+ * Create an engine.
  * @pe: receives it; the caller destroys it
  * INVALID_VALUE: NULL; NO_MEMORY: also when no file descriptor is left.
  */
 DOCA_STABLE doca_error_t doca_pe_create(struct doca_pe **pe);
 
-/* Destroys it. INVALID_VALUE: NULL; IN_USE: a context is connected that is not destroyed. */
+/* Destroy an engine. INVALID_VALUE: NULL; IN_USE: a connected context is not destroyed yet. */
 DOCA_STABLE doca_error_t doca_pe_destroy(struct doca_pe *pe);
 
 /*
- * Works the connected contexts once, calling back for what has ended. Returns 1 when something was
- * done, else 0; 0 for NULL.
+ * Run the connected contexts once, and call back for tasks that have ended. Returns 1 if there was
+ * work, else 0; 0 for NULL.
  */
 DOCA_STABLE uint8_t doca_pe_progress(struct doca_pe *pe);
 
 /*
- * Connects a context, which stays connected until its object is destroyed.
+ * Connect a context, which stays connected until its object is destroyed.
  * INVALID_VALUE: NULL; BAD_STATE: not idle; NOT_PERMITTED: connected to an engine already.
  */
 DOCA_STABLE doca_error_t doca_pe_connect_ctx(struct doca_pe *pe, struct doca_ctx *ctx);
 
 /*
- * The file descriptor that becomes readable once there is work, after
- * doca_pe_request_notification(). It is the engine's.
+ * Get the file descriptor that becomes readable once there is work, after
+ * doca_pe_request_notification(). It belongs to the engine.
  * INVALID_VALUE: NULL.
  */
 DOCA_STABLE doca_error_t doca_pe_get_notification_handle(const struct doca_pe *pe,
 							 doca_notification_handle_t *handle);
 
-/* For other operating systems. INVALID_VALUE: NULL; NOT_SUPPORTED: always else. */
+/* Not available on Linux. INVALID_VALUE: NULL; NOT_SUPPORTED otherwise. */
 DOCA_STABLE doca_error_t doca_pe_set_notification_handle(struct doca_pe *pe,
 							 doca_notification_handle_t handle,
 							 union doca_data completion_key);
 
 /*
- * Makes the file descriptor unreadable.
+ * Make the file descriptor unreadable.
  * INVALID_VALUE: NULL; OPERATING_SYSTEM: not the engine's file descriptor, or it cannot be read.
  */
 DOCA_STABLE doca_error_t doca_pe_clear_notification(struct doca_pe *pe,
 						    doca_notification_handle_t handle);
 
 /*
- * Asks for one notification: at once when there is work already. INVALID_VALUE: NULL;
+ * Request one notification, which comes at once if there is work already. INVALID_VALUE: NULL;
  * OPERATING_SYSTEM.
  */
 DOCA_STABLE doca_error_t doca_pe_request_notification(struct doca_pe *pe);
 
-/* Tasks in flight of all connected contexts. INVALID_VALUE: NULL. */
+/* Get the number of tasks in flight of all connected contexts. INVALID_VALUE: NULL. */
 DOCA_STABLE doca_error_t doca_pe_get_num_inflight_tasks(const struct doca_pe *pe,
 							size_t *num_inflight_tasks);
 
-/* INVALID_VALUE: NULL or no such mode. */
+/* Set the mode; it changes nothing here. INVALID_VALUE: NULL or no such mode. */
 DOCA_EXPERIMENTAL doca_error_t doca_pe_set_event_mode(struct doca_pe *pe,
 						      enum doca_pe_event_mode event_mode);
 
 /* ------------------------------------------------------------------ tasks */
 
 /*
- * Hands a task in, and sends it off. On success it is the library's until its callback.
+ * Submit a task, and send it off. On success the task belongs to the library until its callback.
  * INVALID_VALUE: NULL; BAD_STATE: its context is not running, or it is in flight already; AGAIN: no
  * room now; others: the task type's.
  */
 DOCA_STABLE doca_error_t doca_task_submit(struct doca_task *task);
 
 /*
- * As doca_task_submit(), sent off according to flags.
+ * Submit a task as doca_task_submit() does, and send it off according to flags.
  * @flags: enum doca_task_submit_flag; INVALID_VALUE also: an unknown one
  */
 DOCA_EXPERIMENTAL doca_error_t doca_task_submit_ex(struct doca_task *task, uint32_t flags);
 
-/* As doca_task_submit(), which checks all that this one is meant to check. */
+/* Do the same as doca_task_submit(), which makes all checks that this function is meant to make. */
 DOCA_STABLE doca_error_t doca_task_try_submit(struct doca_task *task);
 
 /*
- * Frees a task that is not in flight; one that is stays, and so does NULL. In the task's own
+ * Free a task that is not in flight. A task in flight, and NULL, are ignored. In the task's own
  * callback its place is free at once, and the getters of its type work until the callback returns:
- * the public samples ask a task for its bufs after they have freed it.
+ * the public samples read the bufs of a task after they have freed it.
  */
 DOCA_STABLE void doca_task_free(struct doca_task *task);
 
-/* How a completed task has ended; NULL: INVALID_VALUE; IN_PROGRESS: it is in flight. */
+/* Return the result of a completed task; NULL: INVALID_VALUE; IN_PROGRESS: it is in flight. */
 DOCA_STABLE doca_error_t doca_task_get_status(const struct doca_task *task);
 
-/* A word of the user's, which callbacks get. NULL task: nothing. */
+/* Set a word for the caller's use, which callbacks receive. A NULL task is ignored. */
 DOCA_STABLE void doca_task_set_user_data(struct doca_task *task, union doca_data user_data);
 
-/* Reads it back; 0 for NULL. */
+/* Read it back; 0 for NULL. */
 DOCA_STABLE union doca_data doca_task_get_user_data(const struct doca_task *task);
 
-/* The context of a task; NULL for NULL. */
+/* Return the context of a task; NULL for NULL. */
 DOCA_STABLE struct doca_ctx *doca_task_get_ctx(const struct doca_task *task);
 
 /* ---------------------------------------------------------------- batches */
 
 /*
- * Many tasks of one type as one. Types that have them allocate batches; none of those is here, so
- * that no pointer is a batch: functions that return an error return INVALID_VALUE, those that
- * return a pointer or a number return 0, and the others do nothing. The names are there for sources
- * that have them.
+ * Batches: many tasks of one type in one. This library has no type with batches, so no pointer is a
+ * batch: functions that return an error return INVALID_VALUE, those that return a pointer or a
+ * number return 0, and the others do nothing. The names exist for sources that use them.
  */
 enum doca_task_batch_max_tasks_number {
 	DOCA_TASK_BATCH_MAX_TASKS_NUMBER_16,

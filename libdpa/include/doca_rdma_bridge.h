@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * doca_rdma_bridge.h - between the API's objects and those of libibverbs.
+ * doca_rdma_bridge.h - access from objects of this API to those of libibverbs, and back.
  *
  * Those for connections of rdma_cm are in doca_rdma.h, as in the original. Not thread-safe: see there.
  */
@@ -22,24 +22,24 @@ struct doca_dev;
 struct doca_mmap;
 
 /*
- * The PD of a device: that of all maps on it. It is the device's, and valid until doca_dev_close().
- * Thread-safe. INVALID_VALUE: NULL; BAD_STATE: the device cannot make one.
+ * Get the PD of a device: that of all maps on it. It belongs to the device, and is valid until
+ * doca_dev_close(). Thread-safe. INVALID_VALUE: NULL; BAD_STATE: the device cannot allocate one.
  */
 DOCA_STABLE doca_error_t doca_rdma_bridge_get_dev_pd(const struct doca_dev *dev,
 						     struct ibv_pd **pd);
 
 /*
- * A device whose maps and RDMA contexts are made on a PD of the caller's. The caller closes the
- * device before it frees the PD. For a PD of doca_rdma_bridge_get_dev_pd(): one more reference to
- * its device.
- * @dev: receives it; the caller gives it back by doca_dev_close()
+ * Open a device whose maps and RDMA contexts use a PD of the caller. The caller closes the device
+ * before it frees the PD. For a PD of doca_rdma_bridge_get_dev_pd(): take one more reference to its
+ * device.
+ * @dev: receives it; the caller returns it by doca_dev_close()
  * Thread-safe. INVALID_VALUE: NULL; NO_MEMORY.
  */
 DOCA_STABLE doca_error_t doca_rdma_bridge_open_dev_from_pd(struct ibv_pd *pd,
 							   struct doca_dev **dev);
 
 /*
- * The L_Key (and R_Key) of a buf's memory on a device.
+ * Get the L_Key (and R_Key) of a buf's memory on a device.
  * INVALID_VALUE: NULL, or the buf's map is not on the device; NOT_SUPPORTED: the memory is a
  * peer's.
  */
@@ -47,7 +47,7 @@ DOCA_STABLE doca_error_t doca_rdma_bridge_get_buf_mkey(const struct doca_buf *bu
 						       struct doca_dev *dev, uint32_t *mkey);
 
 /*
- * The same of a map, on the device of a PD; of a peer's memory its R_Key.
+ * Get the same for a map, on the device of a PD; for a peer's memory its R_Key.
  * INVALID_VALUE: NULL, or not started; NOT_FOUND: no device of this PD, or the map is not on it.
  */
 DOCA_EXPERIMENTAL doca_error_t doca_rdma_bridge_get_mmap_mkey_from_pd(const struct doca_mmap *mmap,

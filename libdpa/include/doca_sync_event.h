@@ -2,14 +2,14 @@
 /*
  * doca_sync_event.h - sync events: a 64-bit word that one side changes and another waits for.
  *
- * Order: create; publishers and subscribers, and where the word is; start; handles and exports;
+ * Order: create; publishers and subscribers, and the place of the word; start; handles and exports;
  * get, update, wait; destroy (which stops). Making, configuring and destroying one event is not
- * thread-safe; get, update and wait are, of a started event, on any thread. Locations that an event
- * does not have may still use it, except that device code and peers get handles only where they
- * are one.
+ * thread-safe; get, update and wait are, of a started event, on any thread. Locations that are
+ * neither publisher nor subscriber may use the event too, except that device code and peers get
+ * handles only as publisher or subscriber.
  *
- * An event that was not started, or is of no use any more, is INVALID_VALUE to every call unless
- * noted otherwise.
+ * Every call returns INVALID_VALUE for an event that was not started, or is not usable any more,
+ * unless noted otherwise.
  */
 #ifndef DOCA_SYNC_EVENT_H_
 #define DOCA_SYNC_EVENT_H_
@@ -43,14 +43,14 @@ typedef uint64_t doca_dpa_dev_sync_event_t;
 typedef uint64_t doca_dpa_dev_sync_event_remote_net_t;
 
 /*
- * Creates an event, its value 0.
+ * Create an event, its value 0.
  * @event: receives it; the caller destroys it
  * INVALID_VALUE: NULL; NO_MEMORY.
  */
 DOCA_EXPERIMENTAL doca_error_t doca_sync_event_create(struct doca_sync_event **event);
 
 /*
- * Destroys an event, stopping it first. A thread that waits for it then waits for ever; a kernel
+ * Destroy an event, stopping it first. A thread that waits for it then waits for ever, a kernel
  * until its context ends.
  * INVALID_VALUE: NULL.
  */
@@ -59,7 +59,7 @@ DOCA_EXPERIMENTAL doca_error_t doca_sync_event_destroy(struct doca_sync_event *e
 /* ------------------------------------------------- publishers, subscribers */
 
 /*
- * Adds a side that changes the event (publisher) or waits for it (subscriber). An event may have
+ * Add a side that changes the event (publisher) or waits for it (subscriber). An event may have
  * several of each; one of each is needed to start.
  * @dev: in use by the event until it is destroyed
  * @dpa: up to 8 contexts a side; may be destroyed before the event
@@ -81,7 +81,7 @@ DOCA_EXPERIMENTAL doca_error_t
 doca_sync_event_add_subscriber_location_dpa(struct doca_sync_event *event, struct doca_dpa *dpa);
 
 /*
- * The event is this word of the caller's, which keeps its value. It must stay until the event is
+ * Use this word of the caller for the event. It keeps its value and must exist until the event is
  * stopped; any holder of its address may write it too, with plain 8-byte stores or RDMA.
  * @addr: aligned to 8 bytes
  * INVALID_VALUE: NULL or not aligned; BAD_STATE: started; NOT_SUPPORTED: the event is imported.
@@ -90,31 +90,32 @@ DOCA_EXPERIMENTAL doca_error_t doca_sync_event_set_addr(struct doca_sync_event *
 							uint64_t *addr);
 
 /*
- * The same with the data of a buf, 8 bytes aligned to 8, of which the event has a reference until
- * it is destroyed or gets another place. INVALID_VALUE: NULL; BAD_STATE: started; NOT_PERMITTED:
- * another length or alignment, or the buf's map does not permit local writing and RDMA read, write
- * and atomics.
+ * Use the data of a buf for the event: 8 bytes aligned to 8. The event has a reference to the buf
+ * until it is destroyed or gets another place. INVALID_VALUE: NULL; BAD_STATE: started;
+ * NOT_PERMITTED: another length or alignment, or the buf's map does not permit local writing and
+ * RDMA read, write and atomics.
  */
 DOCA_EXPERIMENTAL doca_error_t doca_sync_event_set_doca_buf(struct doca_sync_event *event,
 							    struct doca_buf *buf);
 
 /*
- * Makes the event usable.
+ * Make the event usable.
  * INVALID_VALUE: NULL, started already, or without a publisher or a subscriber; NO_MEMORY: for an
- * event that has to do with the other side of the PCI bus.
+ * event with a location on the other side of the PCI bus.
  */
 DOCA_EXPERIMENTAL doca_error_t doca_sync_event_start(struct doca_sync_event *event);
 
 /*
- * Makes it configurable again, and its handles and exports invalid. The value stays.
+ * Stop the event, so that it can be configured again. Its handles and exports become invalid. The
+ * value stays.
  * INVALID_VALUE: NULL or not started.
  */
 DOCA_EXPERIMENTAL doca_error_t doca_sync_event_stop(struct doca_sync_event *event);
 
 /*
- * The handle of device code of the context for the event, until it is stopped. INVALID_VALUE: NULL,
- * not started, or the context is not started; NOT_SUPPORTED: the context is neither publisher nor
- * subscriber; NO_MEMORY: also when the context has too many objects.
+ * Get the handle of device code of the context for the event, until it is stopped. INVALID_VALUE:
+ * NULL, not started, or the context is not started; NOT_SUPPORTED: the context is neither publisher
+ * nor subscriber; NO_MEMORY: also when the context has too many objects.
  */
 DOCA_EXPERIMENTAL doca_error_t
 doca_sync_event_get_dpa_handle(struct doca_sync_event *event, struct doca_dpa *dpa,
@@ -123,7 +124,7 @@ doca_sync_event_get_dpa_handle(struct doca_sync_event *event, struct doca_dpa *d
 /* -------------------------------------------------------- peers of the network */
 
 /*
- * Exports the event to a peer that changes it by RDMA; transfer the bytes by any means. A device of
+ * Export the event to a peer that changes it by RDMA; transfer the bytes by any means. A device of
  * the event is in use until it is stopped.
  * @data: the event's own, until it is stopped
  * @sz:   bytes
@@ -135,7 +136,7 @@ DOCA_EXPERIMENTAL doca_error_t doca_sync_event_export_to_remote_net(struct doca_
 								    size_t *sz);
 
 /*
- * The peer's side: the event that an export stands for, for signals of a doca_rdma connection with
+ * Create, on the peer's side, the event of an export, for signals over a doca_rdma connection with
  * its owner.
  * @dev:   in use until the object is destroyed
  * @event: receives it; the caller destroys it
@@ -146,12 +147,12 @@ DOCA_EXPERIMENTAL doca_error_t
 doca_sync_event_remote_net_create_from_export(struct doca_dev *dev, const uint8_t *data, size_t sz,
 					      struct doca_sync_event_remote_net **event);
 
-/* Destroys it; its handles are no longer valid. INVALID_VALUE: NULL. */
+/* Destroy it. Its handles are no longer valid. INVALID_VALUE: NULL. */
 DOCA_EXPERIMENTAL doca_error_t
 doca_sync_event_remote_net_destroy(struct doca_sync_event_remote_net *event);
 
 /*
- * The handle of device code of the context for the peer's event.
+ * Get the handle of device code of the context for the peer's event.
  * INVALID_VALUE: NULL or the context is not started; NOT_SUPPORTED: the context is another
  * device's; NO_MEMORY: also when the context has too many objects.
  */
@@ -162,8 +163,8 @@ DOCA_EXPERIMENTAL doca_error_t doca_sync_event_remote_net_get_dpa_handle(
 /* ------------------------------------------- the other side of the PCI bus */
 
 /*
- * Exports the event to another process of this user on this host, which maps it. The event must
- * have a remote_pci publisher or subscriber and a word of its own; transfer the bytes by any means.
+ * Export the event to another process of this user on this host, which maps it. The event must have
+ * a remote_pci publisher or subscriber and a word of its own; transfer the bytes by any means.
  * @data: the event's own, until it is destroyed
  * @sz:   bytes
  * INVALID_VALUE: NULL or not started; NOT_SUPPORTED: no such location, set_addr or set_doca_buf was
@@ -175,8 +176,8 @@ DOCA_EXPERIMENTAL doca_error_t doca_sync_event_export_to_remote_pci(struct doca_
 								    size_t *sz);
 
 /*
- * The event of such an export. It cannot be configured, has CPU on both sides, and is to be
- * started. It stays usable when its exporter has gone.
+ * Create the event of such an export. It cannot be configured, has CPU on both sides, and must be
+ * started. It stays usable after its exporter has ended.
  * @event: receives it; the caller destroys it
  * INVALID_VALUE: NULL, no export, or the event is gone; NOT_SUPPORTED: another user's, or of a
  * later version, or the device has no DPA; NO_MEMORY.
@@ -186,7 +187,8 @@ DOCA_EXPERIMENTAL doca_error_t doca_sync_event_create_from_export(struct doca_de
 								  struct doca_sync_event **event);
 
 /*
- * Capabilities of a device for events. Thread-safe. INVALID_VALUE: NULL; NOT_SUPPORTED: it cannot.
+ * Report capabilities of a device for events. Thread-safe. INVALID_VALUE: NULL; NOT_SUPPORTED: the
+ * device does not have it.
  */
 DOCA_EXPERIMENTAL doca_error_t
 doca_sync_event_cap_is_export_to_dpa_supported(const struct doca_devinfo *devinfo);
@@ -203,25 +205,25 @@ doca_sync_event_cap_remote_net_is_export_to_dpa_supported(const struct doca_devi
 
 /* ------------------------------------------------------------------ the CPU */
 
-/* The value now. INVALID_VALUE: NULL or not started. */
+/* Get the present value. INVALID_VALUE: NULL or not started. */
 DOCA_EXPERIMENTAL doca_error_t doca_sync_event_get(struct doca_sync_event *event, uint64_t *value);
 
 /*
- * Adds to it, modulo 2^64.
- * @fetched: receives the value before
+ * Add to the value, modulo 2^64.
+ * @fetched: receives the previous value
  * INVALID_VALUE: NULL or not started.
  */
 DOCA_EXPERIMENTAL doca_error_t doca_sync_event_update_add(struct doca_sync_event *event,
 							  uint64_t value, uint64_t *fetched);
 
-/* Sets it. INVALID_VALUE: NULL or not started. */
+/* Set the value. INVALID_VALUE: NULL or not started. */
 DOCA_EXPERIMENTAL doca_error_t doca_sync_event_update_set(struct doca_sync_event *event,
 							  uint64_t value);
 
 /*
- * Waits until (value of the event & mask) is greater than, equal to, or not equal to value. The
- * caller looks for a while (those named _yield give the processor away between two looks), then
- * sleeps: an update wakes it.
+ * Wait until (value of the event & mask) is greater than, equal to, or not equal to value. The
+ * caller polls for a while (functions named _yield yield the processor between two polls), then
+ * sleeps until an update wakes it.
  * INVALID_VALUE: NULL or not started.
  */
 DOCA_EXPERIMENTAL doca_error_t doca_sync_event_wait_gt(struct doca_sync_event *event,
@@ -240,11 +242,11 @@ DOCA_EXPERIMENTAL doca_error_t doca_sync_event_wait_neq_yield(struct doca_sync_e
 /* -------------------------------------------------------------------- tasks */
 
 /*
- * The event as a context, which is connected with a progress engine and started and stopped by
- * doca_ctx.h in place of doca_sync_event_start() and _stop(). All other calls work as well. NULL:
+ * Return the event as a context. Connect it to a progress engine, and start and stop it by
+ * doca_ctx.h instead of doca_sync_event_start() and _stop(). All other calls work as well. NULL:
  * NULL, or started by doca_sync_event_start().
- * While tasks are in flight, stopping is IN_PROGRESS, and waits that do not hold end with the error
- * SHUTDOWN; destroying it is INVALID_VALUE until it is stopped.
+ * While tasks are in flight, stopping is IN_PROGRESS, and waits whose condition does not hold end
+ * with the error SHUTDOWN; destroying it is INVALID_VALUE until it is stopped.
  */
 DOCA_EXPERIMENTAL struct doca_ctx *doca_sync_event_as_ctx(struct doca_sync_event *event);
 
@@ -252,10 +254,10 @@ DOCA_EXPERIMENTAL struct doca_ctx *doca_sync_event_as_ctx(struct doca_sync_event
  * For each kind of task:
  * cap_task_*_is_supported: whether a device's events have it. Thread-safe. INVALID_VALUE: NULL;
  *   NOT_SUPPORTED: no.
- * task_*_set_conf: what doca_pe_progress() calls when a task has ended, well or not, and how many
- *   may exist at the same time. INVALID_VALUE: NULL or 0; NOT_PERMITTED: started.
- * task_*_alloc_init: a task, freed by doca_task_free(). INVALID_VALUE: NULL; NO_MEMORY: also when
- *   there are as many as set_conf allowed, and unless the context is running.
+ * task_*_set_conf: set the callbacks of doca_pe_progress() for success and failure of a task, and
+ * the number of tasks that may exist at the same time. INVALID_VALUE: NULL or 0; NOT_PERMITTED:
+ * started. task_*_alloc_init: allocate a task, freed by doca_task_free(). INVALID_VALUE: NULL;
+ * NO_MEMORY: also when there are as many as set_conf allowed, and unless the context is running.
  * task_*_as_doca_task: for doca_pe.h; NULL for NULL.
  * Fields may be set until the task is submitted. A NULL task has fields of 0.
  * doca_task_submit() returns INVALID_VALUE for a NULL ret_val_ptr, and for a mask that is not 0, 1,
@@ -277,7 +279,7 @@ typedef void (*doca_sync_event_task_wait_neq_completion_cb_t)(
 	struct doca_sync_event_task_wait_neq *task, union doca_data task_user_data,
 	union doca_data ctx_user_data);
 
-/* Reads the event to *ret_val_ptr. */
+/* Read the event to *ret_val_ptr. */
 DOCA_EXPERIMENTAL doca_error_t
 doca_sync_event_cap_task_get_is_supported(const struct doca_devinfo *devinfo);
 DOCA_EXPERIMENTAL doca_error_t doca_sync_event_task_get_set_conf(
@@ -294,7 +296,7 @@ doca_sync_event_task_get_set_ret_val_ptr(struct doca_sync_event_task_get *task,
 DOCA_EXPERIMENTAL uint64_t *
 doca_sync_event_task_get_get_ret_val_ptr(const struct doca_sync_event_task_get *task);
 
-/* Sets the event to set_val. */
+/* Set the event to set_val. */
 DOCA_EXPERIMENTAL doca_error_t
 doca_sync_event_cap_task_notify_set_is_supported(const struct doca_devinfo *devinfo);
 DOCA_EXPERIMENTAL doca_error_t doca_sync_event_task_notify_set_set_conf(
@@ -312,7 +314,7 @@ doca_sync_event_task_notify_set_set_set_val(struct doca_sync_event_task_notify_s
 DOCA_EXPERIMENTAL uint64_t
 doca_sync_event_task_notify_set_get_set_val(const struct doca_sync_event_task_notify_set *task);
 
-/* Adds inc_val to the event; the value before to *fetched_val_ptr unless that is NULL. */
+/* Add inc_val to the event; store the previous value to *fetched_val_ptr unless that is NULL. */
 DOCA_EXPERIMENTAL doca_error_t
 doca_sync_event_cap_task_notify_add_is_supported(const struct doca_devinfo *devinfo);
 DOCA_EXPERIMENTAL doca_error_t doca_sync_event_task_notify_add_set_conf(
@@ -335,7 +337,7 @@ doca_sync_event_task_notify_add_set_fetched_val_ptr(struct doca_sync_event_task_
 DOCA_EXPERIMENTAL uint64_t *doca_sync_event_task_notify_add_get_fetched_val_ptr(
 	const struct doca_sync_event_task_notify_add *task);
 
-/* Ends once (value of the event & mask) is wait_val. */
+/* End when (value of the event & mask) is wait_val. */
 DOCA_EXPERIMENTAL doca_error_t
 doca_sync_event_cap_task_wait_eq_is_supported(const struct doca_devinfo *devinfo);
 DOCA_EXPERIMENTAL doca_error_t doca_sync_event_task_wait_eq_set_conf(
@@ -356,7 +358,7 @@ doca_sync_event_task_wait_eq_set_mask(struct doca_sync_event_task_wait_eq *task,
 DOCA_EXPERIMENTAL uint64_t
 doca_sync_event_task_wait_eq_get_mask(const struct doca_sync_event_task_wait_eq *task);
 
-/* Ends once (value of the event & mask) is not wait_val. */
+/* End when (value of the event & mask) is not wait_val. */
 DOCA_EXPERIMENTAL doca_error_t
 doca_sync_event_cap_task_wait_neq_is_supported(const struct doca_devinfo *devinfo);
 DOCA_EXPERIMENTAL doca_error_t doca_sync_event_task_wait_neq_set_conf(

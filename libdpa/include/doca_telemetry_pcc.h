@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * doca_telemetry_pcc.h - which congestion control algorithms the port has, and their counters, seen
+ * doca_telemetry_pcc.h - read the congestion control algorithms of the port and their counters,
  * from any process of the adapter instance.
  *
- * Slots 0 to 7 are those of the image that a process has loaded (doca_pcc.h); 14 has the built-in
+ * Slots 0 to 7 are those of the image that a process has loaded (doca_pcc.h); 14 holds the built-in
  * algorithm that follows round trip times, 15 DCQCN. The lowest slot that is enabled acts. Counters
- * count in one slot at a time. `dpactl pcc` enables and disables; each call reports what is true
- * when it is made.
+ * of one slot at a time count. `dpactl pcc` enables and disables; each call reports the state at
+ * that moment.
  *
  *            start                 stop
  *   Idle ------------> Running ------------> Idle --destroy-->
  *
- * Getters work in both states. An object may be used by one thread at a time. The interface is that
- * of DOCA 2.10.
+ * Getters work in both states. One thread at a time may use an object. The interface is that of
+ * DOCA 2.10.
  */
 #ifndef DOCA_TELEMETRY_PCC_H_
 #define DOCA_TELEMETRY_PCC_H_
@@ -32,9 +32,9 @@ struct doca_devinfo;
 struct doca_telemetry_pcc;
 
 /*
- * Whether the device has this, and its limits: slots (the last one is one less), bytes of a
- * description of an algorithm or counter with its 0, counters of a slot. INVALID_VALUE: NULL;
- * NOT_SUPPORTED: not a device of this adapter.
+ * Report whether the device has telemetry, and get its limits: slots (the last one is one less),
+ * bytes of a description of an algorithm or counter with its 0, counters of a slot. INVALID_VALUE:
+ * NULL; NOT_SUPPORTED: not a device of this adapter.
  */
 DOCA_EXPERIMENTAL doca_error_t
 doca_telemetry_pcc_cap_is_supported(const struct doca_devinfo *devinfo);
@@ -48,20 +48,23 @@ DOCA_EXPERIMENTAL doca_error_t doca_telemetry_pcc_cap_get_max_counter_info_len(
 	const struct doca_devinfo *devinfo, uint32_t *max_counter_info_len);
 
 /*
- * Makes an object for the port of an open device, which cannot be closed before destroy.
+ * Create an object for the port of an open device, which cannot be closed before destroy.
  * INVALID_VALUE: NULL or no device; NO_MEMORY; DRIVER: not a device of this adapter.
  */
 DOCA_EXPERIMENTAL doca_error_t doca_telemetry_pcc_create(struct doca_dev *doca_dev,
 							 struct doca_telemetry_pcc **pcc);
-/* INVALID_VALUE: NULL or no object; BAD_STATE: it is started. */
+/* Destroy an object. INVALID_VALUE: NULL or no object; BAD_STATE: it is started. */
 DOCA_EXPERIMENTAL doca_error_t doca_telemetry_pcc_destroy(struct doca_telemetry_pcc *pcc);
-/* INVALID_VALUE: NULL or no object; BAD_STATE: started already, or nothing to stop. */
+/*
+ * Start or stop an object. INVALID_VALUE: NULL or no object; BAD_STATE: started already, or nothing
+ * to stop.
+ */
 DOCA_EXPERIMENTAL doca_error_t doca_telemetry_pcc_start(struct doca_telemetry_pcc *pcc);
 DOCA_EXPERIMENTAL doca_error_t doca_telemetry_pcc_stop(struct doca_telemetry_pcc *pcc);
 
 /*
- * Identity and version of the algorithm in a slot. INVALID_VALUE: NULL, or no such slot; BAD_STATE:
- * the slot is empty.
+ * Get identity and version of the algorithm in a slot. INVALID_VALUE: NULL, or no such slot;
+ * BAD_STATE: the slot is empty.
  */
 DOCA_EXPERIMENTAL doca_error_t doca_telemetry_pcc_get_algo_id(struct doca_telemetry_pcc *pcc,
 							      uint8_t algo_slot, uint32_t *algo_id);
@@ -70,19 +73,19 @@ DOCA_EXPERIMENTAL doca_error_t doca_telemetry_pcc_get_algo_major_version(
 DOCA_EXPERIMENTAL doca_error_t doca_telemetry_pcc_get_algo_minor_version(
 	struct doca_telemetry_pcc *pcc, uint8_t algo_slot, uint32_t *algo_minor_version);
 /*
- * Its description: a string, max_algo_info_len bytes at most. INVALID_VALUE: NULL; DRIVER: no such
- * slot, or it is empty.
+ * Get its description: a string, max_algo_info_len bytes at most. INVALID_VALUE: NULL; DRIVER: no
+ * such slot, or it is empty.
  */
 DOCA_EXPERIMENTAL doca_error_t doca_telemetry_pcc_get_algo_info(struct doca_telemetry_pcc *pcc,
 								uint8_t algo_slot, char *algo_info);
-/* 1: on, 0: off; of the algorithm, and of its counters. Errors as above. */
+/* Get 1 if the algorithm, or its counters, are on, else 0. Errors: as above. */
 DOCA_EXPERIMENTAL doca_error_t
 doca_telemetry_pcc_get_algo_enable_status(struct doca_telemetry_pcc *pcc, uint8_t algo_slot,
 					  uint8_t *algo_status, uint8_t *counters_status);
 
 /*
- * How many counters the algorithm has, and what each one is. INVALID_VALUE: NULL; DRIVER: no such
- * slot or counter, or the slot is empty.
+ * Get the number of counters of the algorithm, and the description of each. INVALID_VALUE: NULL;
+ * DRIVER: no such slot or counter, or the slot is empty.
  */
 DOCA_EXPERIMENTAL doca_error_t doca_telemetry_pcc_get_num_counters(struct doca_telemetry_pcc *pcc,
 								   uint8_t algo_slot,
@@ -92,10 +95,10 @@ DOCA_EXPERIMENTAL doca_error_t doca_telemetry_pcc_get_counter_info(struct doca_t
 								   uint8_t counter_id,
 								   char *counter_info);
 /*
- * All counters of a slot, in order; counter_values has room for max_num_counters. The second call
- * has them count from 0 again; with counter_values NULL it does nothing else, and counters_populated
- * gets 0. INVALID_VALUE: NULL; BAD_STATE: the algorithm or its counters are off; DRIVER: no such
- * slot, or it is empty.
+ * Get all counters of a slot, in order; counter_values has room for max_num_counters. The second
+ * function resets them to 0 as well; with counter_values NULL it only resets them, and
+ * counters_populated gets 0. INVALID_VALUE: NULL; BAD_STATE: the algorithm or its counters are off;
+ * DRIVER: no such slot, or it is empty.
  */
 DOCA_EXPERIMENTAL doca_error_t doca_telemetry_pcc_get_counters(struct doca_telemetry_pcc *pcc,
 							       uint8_t algo_slot,

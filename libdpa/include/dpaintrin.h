@@ -3,8 +3,7 @@
  * dpaintrin.h - fences, counters and fixed-point numbers for device code.
  *
  * Memory of the DPA, of the host and of the device is one coherent memory here, so a fence orders
- * accesses to all of them; the spaces are distinguished for the sake of programs that also run on
- * hardware.
+ * accesses to all of them. The spaces are kept apart for programs that also run on hardware.
  */
 #ifndef DPAINTRIN_H_
 #define DPAINTRIN_H_
@@ -27,7 +26,7 @@ extern "C" {
 
 /* ------------------------------------------------------------------ fences */
 
-/* Kinds of memory: one heap's, all of the DPA's, what is mapped from elsewhere, everything. */
+/* Kinds of memory: a heap, all memory of the DPA, memory mapped from elsewhere, everything. */
 #define __DPA_HEAP   1
 #define __DPA_MEMORY 2
 #define __DPA_MMIO   4
@@ -39,15 +38,14 @@ extern "C" {
 #define __DPA_RW 3
 
 /*
- * Accesses of kind pred before it are done before accesses of kind succ behind it, as other
- * threads, the host and the device see them. Constants only. To the compiler too nothing moves
- * across that must not.
+ * Order earlier accesses of kind pred before later accesses of kind succ, as other threads, the
+ * host and the device see them. Constants only. The compiler keeps the same order.
  */
 static inline __attribute__((always_inline, unused)) void dpa_dev_fence(int space, int pred,
 									int succ)
 {
 	(void)space;
-	if ((pred & __DPA_W) && (succ & __DPA_R)) /* all that a machine may reorder */
+	if ((pred & __DPA_W) && (succ & __DPA_R)) /* the only reordering that the machine may do */
 		__atomic_thread_fence(__ATOMIC_SEQ_CST);
 	else if (pred & __DPA_R && !(pred & __DPA_W))
 		__atomic_thread_fence(__ATOMIC_ACQUIRE);
@@ -61,22 +59,22 @@ static inline __attribute__((always_inline, unused)) void dpa_dev_fence(int spac
 #define __dpa_thread_window_fence(op1, op2)   __dpa_thread_fence(__DPA_MMIO, op1, op2)
 #define __dpa_thread_system_fence()	      __dpa_thread_fence(__DPA_SYSTEM, __DPA_RW, __DPA_RW)
 
-/* Reads of host memory after it see the contents at that time or later. */
+/* Let later reads of host memory return its contents at this time or later. */
 #define __dpa_thread_window_read_inv()	__dpa_thread_fence(__DPA_MMIO, __DPA_R, __DPA_R)
-/* Stores to host memory before it are visible before later stores. */
+/* Make earlier stores to host memory visible before later stores. */
 #define __dpa_thread_window_writeback() __dpa_thread_fence(__DPA_MMIO, __DPA_W, __DPA_W)
-/* The same for memory of the DPA. */
+/* Do the same for memory of the DPA. */
 #define __dpa_thread_memory_writeback() __dpa_thread_fence(__DPA_MEMORY, __DPA_W, __DPA_W)
 
-/* The compiler moves no access of memory across it; the machine may. */
+/* Let the compiler move no memory access across it; the machine may. */
 #define __dpa_compiler_barrier() __atomic_signal_fence(__ATOMIC_SEQ_CST)
 
 #if defined(__NV_DPA) && __NV_DPA >= __NV_DPA_CX8
-/* -mcpu=nv-dpa-cx8 alone: nothing stays in a cache that others do not see. */
+/* With -mcpu=nv-dpa-cx8 only: leave nothing in a cache that others do not see. */
 #define __dpa_thread_l1_flush() __dpa_thread_system_fence()
 #endif
 
-/* A hint that the cache line at addr need not be written back. It is not taken here. */
+/* A hint that the cache line at addr need not be written back. It is ignored here. */
 #define __dpa_data_ignore(addr) ((void)(addr))
 
 /* ---------------------------------------------------------------- counters */
@@ -102,16 +100,16 @@ static inline __attribute__((always_inline, unused)) uint64_t dpa_dev_cycles(voi
 #endif
 }
 
-/* Cycles of the machine's constant-rate counter (on x86 the time stamp counter). */
+/* Return the cycles of the machine's constant-rate counter (on x86 the time stamp counter). */
 #define __dpa_thread_cycles()	dpa_dev_cycles()
 /*
- * Instructions retired by the operating-system thread that the EU runs on; good for differences
- * within one activation. 0 for ever where Linux has no such counter or does not let the program
- * read it (virtual machines often have none; /proc/sys/kernel/perf_event_paranoid above 2 forbids
- * it).
+ * Return the instructions retired by the operating-system thread that the EU runs on; use it for
+ * differences within one activation. Always 0 where Linux has no such counter or does not let the
+ * program read it (virtual machines often have none; /proc/sys/kernel/perf_event_paranoid above 2
+ * forbids it).
  */
 #define __dpa_thread_inst_ret() dpa_dev_inst_ret()
-/* Microseconds since some point in the past. */
+/* Return the microseconds since some point in the past. */
 #define __dpa_thread_time()	dpa_dev_time()
 
 /* ------------------------------------------------------------- fixed point */
@@ -121,12 +119,16 @@ int dpa_dev_fxp_rcp(int x);
 int dpa_dev_fxp_pow2(int x);
 int dpa_dev_fxp_log2(unsigned int x);
 
-/* 1/x, rounded to the nearest; the largest number for 0 and where the result is too large. */
+/*
+ * Return 1/x, rounded to the nearest; the largest number for 0 and where the result is too large.
+ */
 #define __dpa_fxp_rcp(x)  dpa_dev_fxp_rcp(x)
-/* 2 to the power of x, off by at most 2^-16 of the result or one bit; the largest number from 15.
+/*
+ * Return 2 to the power of x, off by at most 2^-16 of the result or one bit; the largest number
+ * from 15.
  */
 #define __dpa_fxp_pow2(x) dpa_dev_fxp_pow2(x)
-/* The base 2 logarithm of x, off by at most one bit; the least number for 0. */
+/* Return the base 2 logarithm of x, off by at most one bit; the least number for 0. */
 #define __dpa_fxp_log2(x) dpa_dev_fxp_log2(x)
 
 #ifdef __cplusplus

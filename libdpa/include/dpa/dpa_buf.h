@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * dpa_buf.h - arrays of bufs as doca_buf_array makes them and device code reads them. Not for
+ * dpa_buf.h - arrays of bufs, in the form that doca_buf_array writes and device code reads. Not for
  * programs.
  */
 #ifndef DPA_BUF_H_

@@ -3,7 +3,7 @@
  * dpa_dev_native.h - posting to a verbs QP from device code.
  *
  * Handles come from dpa_qp_get_dpa_handle(). Addresses and keys are those of verbs: an lkey of an
- * MR that the host registered. A QP is posted to by one thread at a time.
+ * MR that the host registered. One thread at a time may post to a QP.
  */
 #ifndef DPA_DEV_NATIVE_H_
 #define DPA_DEV_NATIVE_H_
@@ -31,7 +31,7 @@ enum dpa_dev_send_flags {
 	DPA_DEV_FENCE = 1 << 2,	    /* start after earlier READs are done */
 };
 
-/* Piece of local memory. */
+/* A segment of local memory. */
 struct dpa_dev_sge {
 	uint64_t addr;
 	uint32_t length; /* bytes */
@@ -53,35 +53,35 @@ struct dpa_dev_send_wr {
 
 /* Results of the two calls below; 0 is success. */
 enum dpa_dev_post_error {
-	DPA_DEV_EINVAL = 22, /* unknown opcode or flag, too many pieces */
+	DPA_DEV_EINVAL = 22, /* unknown opcode or flag, too many segments */
 	DPA_DEV_ENOMEM = 12, /* the queue is full */
 	DPA_DEV_ENOTSUP = 95 /* this type of QP cannot do it (UD: no posting yet) */
 };
 
 /*
- * Posts one work request and rings the doorbell. The memory must stay as it is until the operation
- * is done. Returns 0 or enum dpa_dev_post_error.
+ * Post one work request and ring the doorbell. The memory must stay as it is until the operation is
+ * done. Returns 0 or enum dpa_dev_post_error.
  */
 int dpa_dev_qp_post_send(dpa_dev_qp_t qp, const struct dpa_dev_send_wr *wr);
 
 /*
- * Posts one receive of num_sge pieces.
+ * Post one receive of num_sge segments.
  * @wr_id: comes back in dpa_dev_completion_wr_id()
  * Returns 0 or enum dpa_dev_post_error.
  */
 int dpa_dev_qp_post_recv(dpa_dev_qp_t qp, uint64_t wr_id, const struct dpa_dev_sge *sg_list,
 			 uint32_t num_sge);
 
-/* The wr_id of the work request that an element reports. */
+/* Return the wr_id of the work request that an element reports. */
 uint64_t dpa_dev_completion_wr_id(doca_dpa_dev_completion_element_t comp_element);
 
-/* Number of the QP that the element is of. */
+/* Return the number of the QP of the element. */
 uint32_t dpa_dev_completion_qpn(doca_dpa_dev_completion_element_t comp_element);
 
-/* Bytes received, for receive elements. */
+/* Return the bytes received, for receive elements. */
 uint32_t dpa_dev_completion_byte_len(doca_dpa_dev_completion_element_t comp_element);
 
-/* Why an element is an error, in values of enum ibv_wc_status; 0: it is none. */
+/* Return the status of an element, a value of enum ibv_wc_status; 0: no error. */
 uint32_t dpa_dev_completion_status(doca_dpa_dev_completion_element_t comp_element);
 
 #ifdef __cplusplus

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * dpa_gpu.h - what libdpa and the device functions of doca_gpunetio_dev_*.cuh agree on: the objects
- * of a kernel, in memory, and the parts of the adapter's formats (dpa_hw.h) that kernels write and
- * read. Not for programs.
+ * dpa_gpu.h - formats that libdpa and the device functions of doca_gpunetio_dev_*.cuh share: the
+ * objects of a kernel in memory, and the parts of the adapter's formats (dpa_hw.h) that kernels
+ * write and read. Not for programs.
  *
  * Addresses are 64-bit numbers as a kernel uses them. "Host memory" below is registered with the
  * GPU: one address for both. The objects themselves lie in GPU memory: GPU atomics on them are
@@ -81,7 +81,7 @@ struct doca_gpu_buf_arr {
 };
 
 enum dpa_gpu_state {
-	DPA_GPU_NONE = 0, /* never connected */
+	DPA_GPU_NONE = 0, /* not connected yet */
 	DPA_GPU_LIVE = 1,
 	DPA_GPU_ENDED = 2, /* the host has ended it: nothing completes any more */
 };
@@ -105,10 +105,10 @@ struct dpa_gpu_conn {
 	/* written by kernels. Positions count from 0 and wrap at 2^32 */
 	uint32_t reserved; /* strong mode: the next position; atomic */
 	uint32_t pi;	   /* committed */
-	uint32_t ci;	   /* at least these were finished: their places are free */
-	uint32_t waited;   /* of these the outcome is known */
+	uint32_t ci;	   /* at least this number is finished: their places are free */
+	uint32_t waited;   /* the outcome of these is known */
 	uint32_t commits;  /* since the last wait */
-	uint32_t failed;   /* an operation has ended in error: all later ones do */
+	uint32_t failed;   /* an operation has ended in error: all later ones do as well */
 	uint32_t rsvd1[26];
 };
 

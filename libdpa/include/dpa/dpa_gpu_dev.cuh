@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * dpa_gpu_dev.cuh - what the device functions have in common: access to shared words, copies of
+ * dpa_gpu_dev.cuh - common part of the device functions: access to shared words, copies of
  * payloads, places of the queues. Not for programs.
  *
  * For nvcc (sm_70 and later), for clang's CUDA mode, and as plain C++17 with a header that has
- * __device__, __forceinline__, the atomics and the fences. The functions of a warp are used where
- * there is one (__CUDA_ARCH__).
+ * __device__, __forceinline__, the atomics and the fences. Warp functions are used where a warp
+ * exists (__CUDA_ARCH__).
  *
- * A kernel's thread that has posted needs no fence of its own: that of the committing thread counts
- * for all that happened before it (PTX, causality order), and the program makes it happen before by
- * __syncthreads() or what else it has.
+ * A kernel's thread that has posted needs no fence of its own: the fence of the committing thread
+ * covers all that happened before it (PTX, causality order). The program ensures that the post
+ * happened before, by __syncthreads() or another means.
  */
 #ifndef DPA_GPU_DEV_CUH_
 #define DPA_GPU_DEV_CUH_
@@ -21,7 +21,9 @@
 
 #define DPA_GPU_FN __device__ __forceinline__
 
-/* Between two looks of a wait. A GPU runs other warps meanwhile; dpa-nvcc runs other threads. */
+/*
+ * Runs between two polls of a wait. A GPU runs other warps meanwhile; dpa-nvcc runs other threads.
+ */
 #ifndef DPA_GPU_RELAX
 #if defined(__CUDA_ARCH__)
 #define DPA_GPU_RELAX() ((void)0)
@@ -30,7 +32,7 @@
 #endif
 #endif
 
-#define DPA_GPU_LOOKS 64u /* of a wait, between two looks at what ends it otherwise */
+#define DPA_GPU_LOOKS 64u /* polls of a wait between two checks of its other end conditions */
 
 /* ------------------------------------------------------------- shared words */
 
@@ -55,7 +57,7 @@ struct __attribute__((aligned(16))) dpa_gpu_16 {
 	uint64_t a, b;
 };
 
-/* Copies by one thread. dst is aligned to 16 bytes. */
+/* Copy by one thread. dst is aligned to 16 bytes. */
 DPA_GPU_FN void dpa_gpu_copy_own(uint64_t dst, uint64_t src, uint32_t n)
 {
 	uint32_t i = 0;
@@ -71,7 +73,10 @@ DPA_GPU_FN void dpa_gpu_copy_own(uint64_t dst, uint64_t src, uint32_t n)
 }
 
 #if defined(__CUDA_ARCH__)
-/* One thread's copy, by n threads of its warp: adjacent pieces, so that they leave as whole lines. */
+/*
+ * Make one thread's copy by n threads of its warp: adjacent segments, so that they leave as whole
+ * lines.
+ */
 DPA_GPU_FN void dpa_gpu_copy_part(uint64_t dst, uint64_t src, uint32_t len, uint32_t rank,
 				  uint32_t n)
 {
@@ -91,8 +96,7 @@ DPA_GPU_FN void dpa_gpu_copy_part(uint64_t dst, uint64_t src, uint32_t len, uint
 #endif
 
 /*
- * Copies len bytes, 0 included. The threads of a warp that are here together share the longer
- * copies.
+ * Copy len bytes, 0 included. The threads of a warp that run this together share the longer copies.
  */
 DPA_GPU_FN void dpa_gpu_copy(uint64_t dst, uint64_t src, uint32_t len)
 {
@@ -119,10 +123,10 @@ DPA_GPU_FN void dpa_gpu_copy(uint64_t dst, uint64_t src, uint32_t len)
 
 /* ----------------------------------------------------------------------- bufs */
 
-/* Where keys of bufs that kernels made are found again: by the hash of the key; 0: empty. */
+/* Table of the keys of bufs that kernels made, by the hash of the key; 0: empty. */
 inline __device__ unsigned int dpa_gpu_keys[DPA_GPU_HANDLE_KEYS];
 
-/* NULL: the address does not fit, the key is 0, or there are as many keys as the table has places. */
+/* Make the handle of a buf. NULL: the address does not fit, the key is 0, or the table is full. */
 DPA_GPU_FN struct doca_gpu_buf *dpa_gpu_make_handle(uint64_t addr, uint32_t mkey)
 {
 	uint32_t at = (mkey * 0x9e3779b1u) >> 17;
@@ -142,7 +146,7 @@ DPA_GPU_FN struct doca_gpu_buf *dpa_gpu_make_handle(uint64_t addr, uint32_t mkey
 	return nullptr;
 }
 
-/* What a pointer to a buf means. */
+/* Return the buf that a pointer or handle refers to. */
 DPA_GPU_FN struct doca_gpu_buf dpa_gpu_buf_of(const struct doca_gpu_buf *buf)
 {
 	const uint64_t p = (uint64_t)buf;
@@ -174,7 +178,10 @@ DPA_GPU_FN doca_error_t dpa_gpu_find(struct doca_gpu_dev_rdma *rdma, uint32_t co
 	return dpa_gpu_load(&c->failed) ? DOCA_ERROR_IO_FAILED : DOCA_SUCCESS;
 }
 
-/* Whether the place of a position is free: all before it by `places` are finished. */
+/*
+ * Return whether the place of a position is free: all positions up to `places` before it are
+ * finished.
+ */
 DPA_GPU_FN bool dpa_gpu_is_free(struct dpa_gpu_conn *c, uint32_t index, uint32_t places)
 {
 	uint32_t ci = dpa_gpu_load(&c->ci);
@@ -187,8 +194,8 @@ DPA_GPU_FN bool dpa_gpu_is_free(struct dpa_gpu_conn *c, uint32_t index, uint32_t
 }
 
 /*
- * The position of a weak operation. IO_FAILED etc. as dpa_gpu_find(); FULL: the operation that had
- * the place before is not finished.
+ * Check the position of a weak operation. IO_FAILED etc.: as dpa_gpu_find(); FULL: the operation
+ * that had the place before is not finished.
  */
 DPA_GPU_FN doca_error_t dpa_gpu_place_weak(struct dpa_gpu_conn *c, uint32_t position,
 					   uint32_t *index)
@@ -200,8 +207,8 @@ DPA_GPU_FN doca_error_t dpa_gpu_place_weak(struct dpa_gpu_conn *c, uint32_t posi
 }
 
 /*
- * Takes the next position. The place is waited for while operations that were committed have it.
- * FULL: more than the queue has were posted and not committed: commit_strong() drops them.
+ * Take the next position. Waits for the place while a committed operation occupies it. FULL: more
+ * operations were posted and not committed than the queue has places; commit_strong() drops them.
  */
 DPA_GPU_FN doca_error_t dpa_gpu_place_strong(struct dpa_gpu_conn *c, uint32_t *index)
 {
@@ -229,7 +236,10 @@ struct dpa_gpu_op {
 };
 
 #if defined(__CUDA_ARCH__)
-/* Exchanges with the lane that differs by `bit`: those that have it set give a and get b's. */
+/*
+ * Exchange with the lane of the warp whose number differs by `bit`: lanes with the bit set give a
+ * and get b of the other one.
+ */
 DPA_GPU_FN void dpa_gpu_exchange(uint32_t mask, uint32_t lane, uint32_t bit, dpa_gpu_16 *a,
 				 dpa_gpu_16 *b)
 {
@@ -242,9 +252,9 @@ DPA_GPU_FN void dpa_gpu_exchange(uint32_t mask, uint32_t lane, uint32_t bit, dpa
 }
 
 /*
- * The WQEs of four adjacent threads, each of four words of 16 bytes: in step n the four store the
- * WQE of the n'th of them together. Each WQE crosses the bus as a whole then, not in four pieces.
- * False: not all of the four are here.
+ * Store the WQEs of four adjacent threads, each of four words of 16 bytes: in step n the four
+ * threads together store the WQE of the n'th thread. Each WQE then crosses the bus as a whole, not
+ * in four parts. False: not all four threads are active.
  */
 DPA_GPU_FN bool dpa_gpu_store_together(uint64_t at, dpa_gpu_16 w[4])
 {
@@ -272,7 +282,7 @@ DPA_GPU_FN bool dpa_gpu_store_together(uint64_t at, dpa_gpu_16 w[4])
 }
 #endif
 
-/* Writes the WQE of a position: one block. */
+/* Write the WQE of a position: one block. */
 DPA_GPU_FN void dpa_gpu_put(struct dpa_gpu_conn *c, uint32_t index, const struct dpa_gpu_op *op)
 {
 	const bool is_send = op->opcode == DPA_GPU_OP_SEND || op->opcode == DPA_GPU_OP_SEND_IMM;
@@ -296,8 +306,8 @@ DPA_GPU_FN void dpa_gpu_put(struct dpa_gpu_conn *c, uint32_t index, const struct
 }
 
 /*
- * Copies a payload to where the adapter reads it without the GPU's driver. The place belongs to the
- * position until the operation is finished.
+ * Copy a payload to memory that the adapter reads without the GPU's driver. The place belongs to
+ * the position until the operation is finished.
  */
 DPA_GPU_FN void dpa_gpu_stage(struct dpa_gpu_conn *c, uint32_t index, struct dpa_gpu_op *op,
 			      bool copy)
@@ -319,7 +329,10 @@ DPA_GPU_FN void dpa_gpu_stage(struct dpa_gpu_conn *c, uint32_t index, struct dpa
 	op->lkey = c->mem_key;
 }
 
-/* The local side of an operation. False: it is none. @copy: whether its payload is to be copied */
+/*
+ * Set the local side of an operation. False: the buf is not valid. @copy: whether its payload is to
+ * be copied
+ */
 DPA_GPU_FN bool dpa_gpu_set_local(struct dpa_gpu_op *op, const struct doca_gpu_buf *buf,
 				  uint64_t offset, size_t length, bool *copy)
 {
@@ -353,13 +366,13 @@ DPA_GPU_FN bool dpa_gpu_set_remote(struct dpa_gpu_op *op, const struct doca_gpu_
 	return true;
 }
 
-/* Whether it is posted at a position that the caller gives. */
+/* Whether the caller gives the position of the operation. */
 struct dpa_gpu_mode {
 	bool weak;
 	uint32_t position;
 };
 
-/* Posts an operation. @copy: as dpa_gpu_set_local() */
+/* Post an operation. @copy: as dpa_gpu_set_local() */
 DPA_GPU_FN doca_error_t dpa_gpu_post(struct doca_gpu_dev_rdma *rdma, uint32_t connection,
 				     struct dpa_gpu_op *op, bool copy, struct dpa_gpu_mode mode)
 {
@@ -377,7 +390,7 @@ DPA_GPU_FN doca_error_t dpa_gpu_post(struct doca_gpu_dev_rdma *rdma, uint32_t co
 	return DOCA_SUCCESS;
 }
 
-/* Shows the adapter all up to a position. */
+/* Publish all operations up to a position to the adapter. */
 DPA_GPU_FN void dpa_gpu_ring(struct dpa_gpu_conn *c, uint32_t pi)
 {
 	dpa_gpu_store(&c->pi, pi);
@@ -393,16 +406,16 @@ DPA_GPU_FN uint64_t dpa_gpu_cqe(uint64_t cq, uint32_t log, uint32_t index)
 	return cq + (uint64_t)(index & ((1u << log) - 1)) * DPA_GPU_CQE_SIZE;
 }
 
-/* Whether this is the last word of the CQE of an index. */
+/* Return whether this is the last word of the CQE of an index. */
 DPA_GPU_FN bool dpa_gpu_cqe_is(uint32_t last, uint32_t log, uint32_t index)
 {
 	return last >> 24 == ((index >> log) & (DPA_GPU_CQE_LAPS - 1)) + 1;
 }
 
 /*
- * Whether this is the last word of the CQE of an index, or of a later one in the same place: the
- * place had the CQE of the lap before, or none. Operations end in order, and after the first that
- * fails all do, so that the later one stands for both.
+ * Return whether this is the last word of the CQE of an index, or of a later one in the same place:
+ * the place held the CQE of the previous lap, or none. Operations end in order, and after the first
+ * failure all fail, so the later one counts for both.
  */
 DPA_GPU_FN bool dpa_gpu_cqe_passed(uint32_t last, uint32_t log, uint32_t index)
 {
@@ -417,8 +430,8 @@ DPA_GPU_FN bool dpa_gpu_cqe_failed(uint32_t last)
 }
 
 /*
- * Looks at what ends a wait without its CQE: the connection was ended, or what was finished last
- * has failed, so that all behind it does.
+ * Check the conditions that end a wait without its CQE: the connection was ended, or the operation
+ * that finished last has failed, so that all later ones fail.
  */
 DPA_GPU_FN doca_error_t dpa_gpu_look(struct dpa_gpu_conn *c)
 {
@@ -433,7 +446,7 @@ DPA_GPU_FN doca_error_t dpa_gpu_look(struct dpa_gpu_conn *c)
 	return DOCA_SUCCESS;
 }
 
-/* Waits for all that was committed on a connection. */
+/* Wait for all that was committed on a connection. */
 DPA_GPU_FN doca_error_t dpa_gpu_wait(struct dpa_gpu_conn *c)
 {
 	const uint32_t pi = dpa_gpu_load(&c->pi);
@@ -448,7 +461,8 @@ DPA_GPU_FN doca_error_t dpa_gpu_wait(struct dpa_gpu_conn *c)
 	for (uint32_t look = 1; ret == DOCA_SUCCESS; look++) {
 		last = dpa_gpu_load_at(cqe, DPA_GPU_CQE_LAST);
 		if (dpa_gpu_cqe_passed(last, c->log_cq, pi - 1))
-			break; /* others may have committed meanwhile: the CQ goes round */
+			/* another thread may have committed meanwhile: the CQ wraps around */
+			break;
 		if (look % DPA_GPU_LOOKS == 0)
 			ret = dpa_gpu_look(c);
 		DPA_GPU_RELAX();

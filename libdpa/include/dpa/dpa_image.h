@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * dpa_image.h - what dpacc, the device library and libdpa agree on. Not for programs.
+ * dpa_image.h - formats that dpacc, the device library and libdpa share. Not for programs.
  *
  * A device image is a shared object that needs no symbol of its process and exports one:
  * `__dpa_image`. Its calls go through a table of functions that libdpa puts at *ops before anything
- * runs. The application object is what dpacc leaves in the host program.
+ * runs. dpacc defines the application object in the host program.
  */
 #ifndef DPA_IMAGE_H_
 #define DPA_IMAGE_H_
@@ -25,8 +25,8 @@ struct dpa_dev_send_wr;
 struct dpa_dev_sge;
 
 /*
- * The calls out of an image. Only grows at its end: an image built against an older table runs on a
- * newer library. `size` is that of the library's table.
+ * The calls out of an image. The table only grows at its end: an image built against an older table
+ * runs on a newer library. `size` is that of the library's table.
  */
 struct dpa_dev_ops {
 	uint64_t size;
@@ -39,7 +39,10 @@ struct dpa_dev_ops {
 	int (*qp_post_send)(uint64_t qp, const struct dpa_dev_send_wr *wr);
 	int (*qp_post_recv)(uint64_t qp, uint64_t wr_id, const struct dpa_dev_sge *sge, uint32_t n);
 	void (*thread_notify)(uint64_t notification);
-	/* sync: doca_dpa_dev_sync_event.h. Waiting: 1 when it holds; rounds waited so far */
+	/*
+	 * sync: doca_dpa_dev_sync_event.h. Waits return 1 when the condition holds; argument:
+	 * rounds waited so far
+	 */
 	uint64_t (*sync_event_get)(uint64_t se);
 	void (*sync_event_update)(uint64_t se, uint64_t value, uint32_t add);
 	int (*sync_event_wait_gt)(uint64_t se, uint64_t value, uint64_t mask, uint32_t round);
@@ -57,7 +60,7 @@ struct dpa_dev_ops {
 	int (*rdma_post)(uint64_t rdma, uint32_t connection, const struct dpa_dev_rdma_wr *wr);
 	int (*rdma_receive)(uint64_t rdma, uint32_t again, uint32_t key, uint64_t addr,
 			    uint64_t length);
-	/* Whether the payload is to be copied before it is posted. */
+	/* Returns whether the payload must be copied before it is posted. */
 	int (*rdma_snapshot)(uint64_t rdma, uint32_t connection, uint32_t key, uint64_t addr,
 			     uint64_t length);
 	void (*rdma_receive_ack)(uint64_t rdma, uint32_t n);
@@ -65,13 +68,13 @@ struct dpa_dev_ops {
 	 */
 	int (*async_copy)(uint64_t async_ops, const struct dpa_dev_copy *copy);
 	int (*async_wait)(uint64_t async_ops, uint64_t se, uint64_t value, uint32_t not_equal);
-	/* Whether the payload is to be copied before it is posted. */
+	/* Returns whether the payload must be copied before it is posted. */
 	int (*async_snapshot)(uint64_t async_ops, uint32_t key, uint64_t addr, uint64_t length);
 	/* sync: hash tables of doca_dpa_dev.h; value: on the stack, written when found */
 	void (*hash_add)(uint64_t ht, uint32_t key, uint64_t value);
 	void (*hash_remove)(uint64_t ht, uint32_t key);
 	int (*hash_find)(uint64_t ht, uint32_t key, uint64_t *value);
-	/* common: memory of a map, len bytes of it, as device code may follow it */
+	/* common: memory of a map, len bytes of it, as device code may dereference it */
 	uint64_t (*external_ptr)(uint32_t mmap, uint64_t addr, uint64_t len);
 	/* pcc: doca_pcc_dev_services.h. bytes: on the stack; that left the port, that came */
 	void (*pcc_print)(const char *text, uint64_t len);
@@ -97,9 +100,9 @@ struct dpa_dev_rdma_wr {
 	uint32_t imm;
 	uint32_t local_key, remote_key;
 	uint64_t local, remote;
-	uint64_t length;  /* bytes */
-	uint64_t value;	  /* FETCH_ADD */
-	uint64_t event;	  /* 0, or of a peer's sync event, which is then where it goes */
+	uint64_t length; /* bytes */
+	uint64_t value;	 /* FETCH_ADD */
+	uint64_t event; /* 0, or the handle of a peer's sync event, which is then the destination */
 	const void *data; /* a copy of the payload on the stack; NULL: by local_key and local */
 };
 
@@ -125,7 +128,7 @@ struct dpa_image_entry {
 	/*
 	 * Calls the entry with the arguments at args (aligned to 64 bytes, constant, the entry's
 	 * args_size long; not read when that is 0). Returns what an RPC returns, 0 for void.
-	 * NULL: made by a dpacc that cannot; then the entry is a thread's only.
+	 * NULL: made by a dpacc without this; the entry is then for threads only.
 	 */
 	uint64_t (*call)(const void *args);
 };
@@ -140,12 +143,12 @@ struct dpa_image {
 };
 
 enum dpa_entry_kind {
-	DPA_ENTRY_GLOBAL = 1, /* __dpa_global__ that is for launches only */
+	DPA_ENTRY_GLOBAL = 1, /* __dpa_global__, for launches only */
 	DPA_ENTRY_THREAD = 2, /* __dpa_global__ of nothing, or of one integer or pointer */
 	DPA_ENTRY_RPC = 3,    /* __dpa_rpc__ */
 };
 
-/* A host stub and the entry that it stands for. */
+/* A host stub and its entry. */
 struct dpa_app_entry {
 	void (*stub)(void);
 	const char *name;

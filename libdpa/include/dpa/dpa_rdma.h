@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * dpa_rdma.h - what doca_rdma_export() gives and doca_rdma_connect() takes, for peers that use
- * verbs instead.
+ * dpa_rdma.h - format of the description that doca_rdma_export() returns and doca_rdma_connect()
+ * takes, for peers that use verbs instead.
  *
- * A verbs program that is to be connected with a doca_rdma makes an RC queue pair, fills in struct
- * dpa_rdma_details for it (num_gids 1, node_guid 0), and gets the other side's. It sets its QP to
- * RTR with qpn, psn, gids[0] and the smaller one of the two path MTUs, and to RTS with the psn that
- * it sent. Its max_rd_atomic and max_dest_rd_atomic are at most the other side's rd_atomic.
+ * To connect with a doca_rdma, a verbs program creates an RC queue pair, fills in struct
+ * dpa_rdma_details for it (num_gids 1, node_guid 0), and exchanges it for that of the other side.
+ * It sets its QP to RTR with qpn, psn, gids[0] and the smaller one of the two path MTUs, and to RTS
+ * with the psn that it sent. Its max_rd_atomic and max_dest_rd_atomic are at most the other side's
+ * rd_atomic.
  *
- * Two libdpas that have node GUIDs both choose the first pair of addresses that fit each other, if
- * the first ones do not: of one family, both link-local or none, loopback on one host only.
+ * If gids[0] of both sides do not match, two libdpas with node GUIDs both choose the first pair of
+ * addresses that match: of one family, both link-local or neither, loopback on one host only.
  *
  * All numbers are in network order. The structure has no padding and may be sent as it is.
  */
@@ -34,11 +35,11 @@ struct dpa_rdma_details {
 	uint32_t psn;	    /* of the first packet that this side sends */
 	uint64_t node_guid; /* the PF's: distinguishes hosts; 0: both sides use gids[0] */
 	uint8_t mtu;	    /* largest path MTU, a value of enum ibv_mtu */
-	uint8_t rd_atomic;  /* READs and atomics that this side answers at a time */
+	uint8_t rd_atomic;  /* READs and atomics that this side can answer at a time */
 	uint8_t num_gids;   /* 1 to DPA_RDMA_DETAILS_GIDS */
 	uint8_t rsvd[5];    /* 0 */
-	uint8_t gids[DPA_RDMA_DETAILS_GIDS][16]; /* gids[0] is the wish; two libdpas may
-						    choose others, see above */
+	/* gids[0] is preferred; two libdpas may choose others, see above */
+	uint8_t gids[DPA_RDMA_DETAILS_GIDS][16];
 };
 
 #ifdef __cplusplus

@@ -3,30 +3,30 @@
  * dpa_rdma_task.h - the part of doca_rdma.h that is the data path of the CPU; include that.
  *
  * A context that is connected to a progress engine, without doca_ctx_set_datapath_on_dpa(): each
- * kind of task that it is to do gets its callbacks and number by ..._set_conf() before
+ * kind of task that it uses gets its callbacks and number by ..._set_conf() before
  * doca_ctx_start(). A task is allocated, submitted by doca_task_submit(), ends in
  * doca_pe_progress() with one of the two callbacks, and may then be submitted again or freed by
- * doca_task_free(), after the context has stopped too. Bufs are the caller's, and must stay until
- * then.
+ * doca_task_free(), after the context has stopped too. Bufs belong to the caller, and must exist
+ * until then.
  *
  * Data are read from a buf's data, and written behind its data, up to its end; the data length of
- * local bufs grows by what has arrived. Bufs may be lists: of up to
+ * local bufs grows by the bytes that have arrived. Bufs may be lists: of up to
  * doca_rdma_set_max_send_buf_list_len() (receives: doca_rdma_task_receive_set_dst_buf_list_len())
  * bufs, but not those of the peer, which are of a map made from its export. Words of 8 bytes
  * (atomics, sync events) lie at a buf's data.
  *
- * doca_task_submit() returns INVALID_VALUE for a buf or event that is none, is not of the context's
- * device, or does not fit; NOT_CONNECTED: the connection is not established, or gone; AGAIN: its
- * send queue is full, progress makes room. A failed task's doca_task_get_status(): SHUTDOWN: the
- * context was stopped, or the connection ended; TIME_OUT: no answer of the peer, or no receive;
- * NOT_PERMITTED: the peer does not allow it; TOO_BIG: a message longer than its receive;
- * INVALID_VALUE; IO_FAILED. A connection on which one fails does no more. With
+ * doca_task_submit() returns INVALID_VALUE for a buf or event that is not valid, is not of the
+ * context's device, or does not fit; NOT_CONNECTED: the connection is not established, or gone;
+ * AGAIN: its send queue is full, progress makes room. A failed task's doca_task_get_status():
+ * SHUTDOWN: the context was stopped, or the connection ended; TIME_OUT: no answer of the peer, or
+ * no receive; NOT_PERMITTED: the peer does not allow it; TOO_BIG: a message longer than its
+ * receive; INVALID_VALUE; IO_FAILED. After a failure a connection carries out no more tasks. With
  * DOCA_TASK_SUBMIT_FLAG_OPTIMIZE_REPORTS a task may be called back only together with a later one
  * of its connection.
  *
  * ..._set_conf(): INVALID_VALUE: NULL or 0; BAD_STATE: not idle. ..._allocate_init():
  * INVALID_VALUE: NULL, the context does not run on the CPU, a connection of another context;
- * NO_MEMORY: as many exist as were asked for. cap: INVALID_VALUE: NULL; NOT_SUPPORTED: no DPA.
+ * NO_MEMORY: as many exist as were configured. cap: INVALID_VALUE: NULL; NOT_SUPPORTED: no DPA.
  * Getters return 0 or NULL, setters do nothing, for a pointer that is no task of their kind.
  * Nothing here is thread-safe.
  */
@@ -58,7 +58,7 @@ struct doca_rdma_task_remote_net_sync_event_notify_add;
 
 /* ---- receive */
 
-/* A message of a peer, into dst_buf; or the immediate of a write. */
+/* Receive a message of a peer into dst_buf, or the immediate of a write. */
 typedef void (*doca_rdma_task_receive_completion_cb_t)(struct doca_rdma_task_receive *task,
 						       union doca_data task_user_data,
 						       union doca_data ctx_user_data);
@@ -81,18 +81,18 @@ DOCA_EXPERIMENTAL struct doca_buf *
 doca_rdma_task_receive_get_dst_buf(const struct doca_rdma_task_receive *task);
 DOCA_EXPERIMENTAL enum doca_rdma_opcode
 doca_rdma_task_receive_get_result_opcode(const struct doca_rdma_task_receive *task);
-/* Bytes that have arrived. */
+/* Return the bytes that have arrived. */
 DOCA_EXPERIMENTAL uint32_t
 doca_rdma_task_receive_get_result_len(const struct doca_rdma_task_receive *task);
 DOCA_EXPERIMENTAL doca_be32_t
 doca_rdma_task_receive_get_result_immediate_data(const struct doca_rdma_task_receive *task);
-/* Where it came from; NULL: that is gone. */
+/* Return the connection that it came from; NULL: the connection is gone. */
 DOCA_EXPERIMENTAL const struct doca_rdma_connection *
 doca_rdma_task_receive_get_result_rdma_connection(const struct doca_rdma_task_receive *task);
 
 /* ---- send */
 
-/* A message to the peer's next receive, from src_buf. */
+/* Send a message from src_buf to the peer's next receive. */
 typedef void (*doca_rdma_task_send_completion_cb_t)(struct doca_rdma_task_send *task,
 						    union doca_data task_user_data,
 						    union doca_data ctx_user_data);
@@ -116,7 +116,7 @@ doca_rdma_task_send_get_rdma_connection(const struct doca_rdma_task_send *task);
 
 /* ---- send_imm */
 
-/* The same with an immediate. */
+/* Do the same with an immediate. */
 typedef void (*doca_rdma_task_send_imm_completion_cb_t)(struct doca_rdma_task_send_imm *task,
 							union doca_data task_user_data,
 							union doca_data ctx_user_data);
@@ -149,7 +149,7 @@ doca_rdma_task_send_imm_get_rdma_connection(const struct doca_rdma_task_send_imm
 
 /* ---- read */
 
-/* As many bytes as src_buf, the peer's, has data: into dst_buf. */
+/* Read the data of src_buf, which is the peer's, into dst_buf. */
 typedef void (*doca_rdma_task_read_completion_cb_t)(struct doca_rdma_task_read *task,
 						    union doca_data task_user_data,
 						    union doca_data ctx_user_data);
@@ -171,7 +171,7 @@ DOCA_EXPERIMENTAL void doca_rdma_task_read_set_dst_buf(struct doca_rdma_task_rea
 						       struct doca_buf *dst_buf);
 DOCA_EXPERIMENTAL struct doca_buf *
 doca_rdma_task_read_get_dst_buf(const struct doca_rdma_task_read *task);
-/* Bytes that have arrived. */
+/* Return the bytes that have arrived. */
 DOCA_EXPERIMENTAL uint32_t
 doca_rdma_task_read_get_result_len(const struct doca_rdma_task_read *task);
 DOCA_EXPERIMENTAL void
@@ -182,7 +182,7 @@ doca_rdma_task_read_get_rdma_connection(const struct doca_rdma_task_read *task);
 
 /* ---- write */
 
-/* The data of src_buf to dst_buf, the peer's. */
+/* Write the data of src_buf to dst_buf, which is the peer's. */
 typedef void (*doca_rdma_task_write_completion_cb_t)(struct doca_rdma_task_write *task,
 						     union doca_data task_user_data,
 						     union doca_data ctx_user_data);
@@ -210,7 +210,7 @@ doca_rdma_task_write_get_rdma_connection(const struct doca_rdma_task_write *task
 
 /* ---- write_imm */
 
-/* The same, and an immediate, which takes a receive of the peer. */
+/* Do the same with an immediate, which takes a receive of the peer. */
 typedef void (*doca_rdma_task_write_imm_completion_cb_t)(struct doca_rdma_task_write_imm *task,
 							 union doca_data task_user_data,
 							 union doca_data ctx_user_data);
@@ -247,7 +247,9 @@ doca_rdma_task_write_imm_get_rdma_connection(const struct doca_rdma_task_write_i
 
 /* ---- atomic_cmp_swp */
 
-/* If the peer's 8 bytes at dst_buf are cmp_data they become swap_data. result_buf: what they were.
+/*
+ * Set the peer's 8 bytes at dst_buf to swap_data if they are cmp_data. result_buf: the previous
+ * bytes.
  */
 typedef void (*doca_rdma_task_atomic_cmp_swp_completion_cb_t)(
 	struct doca_rdma_task_atomic_cmp_swp *task, union doca_data task_user_data,
@@ -292,7 +294,7 @@ doca_rdma_task_atomic_cmp_swp_get_rdma_connection(const struct doca_rdma_task_at
 
 /* ---- atomic_fetch_add */
 
-/* add_data is added to the peer's 8 bytes at dst_buf. result_buf: what they were. */
+/* Add add_data to the peer's 8 bytes at dst_buf. result_buf: the previous bytes. */
 typedef void (*doca_rdma_task_atomic_fetch_add_completion_cb_t)(
 	struct doca_rdma_task_atomic_fetch_add *task, union doca_data task_user_data,
 	union doca_data ctx_user_data);
@@ -333,7 +335,7 @@ doca_rdma_task_atomic_fetch_add_get_rdma_connection(
 
 /* ---- remote_net_sync_event_get */
 
-/* The value of a peer's sync event, to dst_buf. */
+/* Read the value of a peer's sync event to dst_buf. */
 typedef void (*doca_rdma_task_remote_net_sync_event_get_completion_cb_t)(
 	struct doca_rdma_task_remote_net_sync_event_get *task, union doca_data task_user_data,
 	union doca_data ctx_user_data);
@@ -360,7 +362,7 @@ DOCA_EXPERIMENTAL void doca_rdma_task_remote_net_sync_event_get_set_dst_buf(
 	struct doca_rdma_task_remote_net_sync_event_get *task, struct doca_buf *dst_buf);
 DOCA_EXPERIMENTAL struct doca_buf *doca_rdma_task_remote_net_sync_event_get_get_dst_buf(
 	const struct doca_rdma_task_remote_net_sync_event_get *task);
-/* Bytes that have arrived. */
+/* Return the bytes that have arrived. */
 DOCA_EXPERIMENTAL uint32_t doca_rdma_task_remote_net_sync_event_get_get_result_len(
 	const struct doca_rdma_task_remote_net_sync_event_get *task);
 DOCA_EXPERIMENTAL void doca_rdma_task_remote_net_sync_event_get_set_rdma_connection(
@@ -372,7 +374,7 @@ doca_rdma_task_remote_net_sync_event_get_get_rdma_connection(
 
 /* ---- remote_net_sync_event_notify_set */
 
-/* A peer's sync event becomes the 8 bytes of src_buf. Waiting threads are notified. */
+/* Set a peer's sync event to the 8 bytes of src_buf. Waiting threads are notified. */
 typedef void (*doca_rdma_task_remote_net_sync_event_notify_set_completion_cb_t)(
 	struct doca_rdma_task_remote_net_sync_event_notify_set *task,
 	union doca_data task_user_data, union doca_data ctx_user_data);
@@ -411,7 +413,7 @@ doca_rdma_task_remote_net_sync_event_notify_set_get_src_buf(
 
 /* ---- remote_net_sync_event_notify_add */
 
-/* add_data is added to a peer's sync event. result_buf: what it was. */
+/* Add add_data to a peer's sync event. result_buf: the previous value. */
 typedef void (*doca_rdma_task_remote_net_sync_event_notify_add_completion_cb_t)(
 	struct doca_rdma_task_remote_net_sync_event_notify_add *task,
 	union doca_data task_user_data, union doca_data ctx_user_data);
