@@ -7,6 +7,8 @@
 #include <string.h>
 #include "cc/cc.h"
 #include "board/board_layout.h"
+#include "ctx/schedule.h"
+#include "ctx/thread.h"
 #include "pcc/dcqcn.h"
 #include "pcc/report.h"
 #include "pcc/rtt.h"
@@ -344,4 +346,23 @@ void dpa_cc_count(struct dpa_hw_qp *qp, const struct dpa_pcc_event *ev)
 		count(qp, ev);
 	if (qp->cc.record)
 		record(qp, ev);
+}
+
+bool dpa_cc_may_respond(struct dpa_hw_qp *qp, uint32_t bytes)
+{
+	uint64_t now, wait;
+
+	dpa_cc_follow(qp);
+	if (dpa_likely(!dpa_pcc_active(&qp->pcc)))
+		return true;
+	now = dpa_now_ns();
+	wait = dpa_pcc_may_send(&qp->pcc, now, bytes);
+	if (wait)
+		dpa_schedule(qp, now + wait);
+	return !wait;
+}
+
+void dpa_cc_responded(struct dpa_hw_qp *qp, uint32_t bytes)
+{
+	dpa_cc_sent(qp, dpa_pcc_active(&qp->pcc) ? dpa_now_ns() : dpa_now_about(), bytes);
 }

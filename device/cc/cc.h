@@ -17,7 +17,7 @@
 #include "ctx/hw.h"
 #include "ctx/qp.h"
 
-/* Call at the transition to RTS. */
+/* Call at the transition to RTR (RC, UC: a responder sends, too), else to RTS. */
 void dpa_cc_begin(struct dpa_hw_qp *qp);
 void dpa_cc_switch(struct dpa_hw_qp *qp);
 /* How this flow sends probes; false: CCMAD, which the other side's adapter answers. */
@@ -48,6 +48,15 @@ static inline bool dpa_cc_event(struct dpa_hw_qp *qp, const struct dpa_pcc_event
 		dpa_cc_count(qp, ev);
 	return dpa_pcc_event(&qp->pcc, ev);
 }
+
+/*
+ * READ responses are part of the flow of the QP that sends them. The rate limits them; the window
+ * does not, because nothing acknowledges them. True if `bytes` of a response may leave now; else the
+ * QP is scheduled for when they may.
+ */
+bool dpa_cc_may_respond(struct dpa_hw_qp *qp, uint32_t bytes);
+/* Response packets of so many bytes were sent. */
+void dpa_cc_responded(struct dpa_hw_qp *qp, uint32_t bytes);
 
 /* As dpa_pcc_sent(). */
 static inline void dpa_cc_sent(struct dpa_hw_qp *qp, uint64_t now, uint32_t bytes)

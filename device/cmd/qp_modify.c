@@ -213,6 +213,9 @@ static void enter_state(struct dpa_hw_qp *qp, uint32_t state)
 		if (dpa_connected(qp)) {
 			qp->resp.last_op = DPA_RESP_FRESH;
 			dpa_conn_begin(qp);
+			dpa_cc_begin(qp);
+			qp->probe.asked = qp->pcc.probes;
+			qp->probe.out = false;
 		}
 		dpa_qp_set_state(qp, state);
 		memset(&qp->np, 0, sizeof(qp->np));
@@ -234,7 +237,7 @@ static void enter_state(struct dpa_hw_qp *qp, uint32_t state)
 	case DPA_QPS_RTS:
 		qp->slow.fence_sq = false;
 		qp->attr.sq_draining = 0;
-		if (old == DPA_QPS_RTR)
+		if (old == DPA_QPS_RTR && !dpa_connected(qp))
 			dpa_cc_begin(qp);
 		qp->probe.asked = qp->pcc.probes;
 		qp->probe.out = false;

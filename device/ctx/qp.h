@@ -404,7 +404,7 @@ struct dpa_hw_qp {
 	struct dpa_pcc_flow pcc;
 	/* The algorithm of the flow: cc/cc.h. */
 	struct {
-		const _Atomic uint64_t *source;	   /* the port's word; set at RTS */
+		const _Atomic uint64_t *source;	   /* the port's word; set at RTR, UD: RTS */
 		uint64_t word;			   /* the one that the flow follows */
 		_Atomic uint32_t *counts;	   /* its counters; NULL: none */
 		struct dpa_board_pcc_flow *record; /* NULL: flows are not recorded */

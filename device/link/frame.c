@@ -201,11 +201,12 @@ void dpa_wire_marked(struct dpa_hw_qp *qp, uint8_t tclass)
 		dpa_cnp_unsent(&qp->np);
 }
 
-/* A CNP arrived: packets of this QP were marked. */
+/* A CNP arrived: packets of this QP were marked. In RTR they are READ responses. */
 void dpa_wire_cnp(struct dpa_hw_qp *qp)
 {
 	struct dpa_pcc_event ev = {.now = dpa_now_ns(), .type = DPA_PCC_CNP};
-	bool heard = (qp->state == DPA_QPS_RTS || qp->state == DPA_QPS_SQD) &&
+	bool heard = (qp->state == DPA_QPS_RTS || qp->state == DPA_QPS_SQD ||
+		      (qp->state == DPA_QPS_RTR && qp->type == DPA_QP_RC)) &&
 		     qp->type != DPA_QP_UD && dpa_cc_event(qp, &ev);
 
 	dpa_count(qp->hw, heard ? DPA_CNT_rp_cnp_handled : DPA_CNT_rp_cnp_ignored, 1);

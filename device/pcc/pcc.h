@@ -103,7 +103,7 @@ extern const struct dpa_pcc_algo dpa_pcc_dcqcn, dpa_pcc_none;
 extern const struct dpa_pcc_algo *const dpa_pcc_algos[];
 extern const size_t dpa_pcc_algos_num;
 
-/* Call at the transition to RTS, and whenever a QP starts again. */
+/* Call when a QP may send for the first time, and whenever it starts again. */
 void dpa_pcc_init(struct dpa_pcc_flow *f, const struct dpa_pcc_algo *algo, const void *param,
 		  uint64_t now);
 /* Return the maximum that leaves at once after a pause, in bytes. */

@@ -238,6 +238,6 @@ void dpa_probe_rx(struct dpa_hw_qp *qp, const struct dpa_slot *s, const uint8_t 
 		ask_program(qp, s, payload);
 	else if (s->opcode == DPA_BTH_PROBE)
 		send_answer(qp, s->psn, x->va, dpa_now_ns(), NULL);
-	else if (qp->state == DPA_QPS_RTS || qp->state == DPA_QPS_SQD)
+	else if (qp->state == DPA_QPS_RTS || qp->state == DPA_QPS_SQD || qp->state == DPA_QPS_RTR)
 		take_answer(qp, s, payload);
 }

@@ -4,6 +4,7 @@
  * one ACK or NAK. They are sent after the batch that contained the requests, or together with the
  * QP's own next packets.
  */
+#include "cc/cc.h"
 #include "ctx/schedule.h"
 #include "ctx/mr.h"
 #include "ctx/copy.h"
@@ -14,7 +15,8 @@
 #include "payload/payload.h"
 #include "link/udp/wire.h"
 
-#define WAITS 2
+#define WAITS	2
+#define HEADERS 64 /* of a packet, about, as loss.c counts them */
 
 /*
  * True if a NAK is pending that ends the connection: nothing behind it is carried out (IBA 9.9.3).
@@ -177,7 +179,29 @@ static int send_atomic_ack(struct dpa_hw_qp *qp, struct dpa_rd_resource *rd)
 	return 1;
 }
 
-/* Sends the pending READ and atomic responses in order. False: no room, or a region is gone. */
+/*
+ * As send_read_piece(), at the rate of the flow (cc/cc.h) on a link that can be congested. WAITS: it
+ * is not time yet; the QP is scheduled.
+ */
+static int pace_read_piece(struct dpa_hw_qp *qp, struct dpa_rd_resource *rd)
+{
+	uint32_t left = rd->len - rd->off, off = rd->off;
+	int k;
+
+	if (dpa_likely(!dpa_lossy(qp)))
+		return send_read_piece(qp, rd);
+	if (!dpa_cc_may_respond(qp, (left < qp->mtu ? left : qp->mtu) + HEADERS))
+		return WAITS;
+	k = send_read_piece(qp, rd);
+	if (k == 1)
+		dpa_cc_responded(qp, dpa_npkts(rd->off - off, qp->mtu) * qp->mtu);
+	return k;
+}
+
+/*
+ * Sends the pending READ and atomic responses in order. False: no room, not yet, or a region is
+ * gone.
+ */
 /* IBA C9-110 */
 static bool send_responses(struct dpa_hw_qp *qp)
 {
@@ -186,7 +210,7 @@ static bool send_responses(struct dpa_hw_qp *qp)
 	while (r->rd_tail != r->rd_head) {
 		struct dpa_rd_resource *rd = &r->rd[r->rd_tail % DPA_RD_OWED];
 		int k = dpa_op_props(rd->opcode) & DPA_OPP_ATOMIC ? send_atomic_ack(qp, rd)
-								  : send_read_piece(qp, rd);
+								  : pace_read_piece(qp, rd);
 
 		if (k == WAITS)
 			return false;
@@ -312,6 +336,8 @@ static void flush_answers(struct dpa_hw_qp *qp)
 		}
 	}
 	show_waiting(qp, tx);
+	if (dpa_unlikely(dpa_probe_wanted(qp)) && qp->type == DPA_QP_RC && dpa_lossy(qp))
+		dpa_probe_put(qp, tx);
 	if (tx->peer->wire) /* if the socket has no room the answer is lost, as on any wire */
 		dpa_wire_flush(tx, UINT32_MAX, &unsent);
 	dpa_spin_unlock(&tx->lock);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * The device's own requester, responder and completer with congestion control in simulated time:
- * pairs of QPs (tests/unit/transport/harness.h), all of whose requests pass one queue. Every
- * WRITE's bytes arrive right, shares are fair, and the queue is that of device/sim, whose flows
+ * pairs of QPs (tests/unit/transport/harness.h), all of whose WRITEs, or READ responses, pass one
+ * queue. All bytes arrive right, shares are fair, and the queue is that of device/sim, whose flows
  * are a model of the transport.
  */
 #include <criterion/criterion.h>
@@ -38,7 +38,7 @@ struct host {
 	struct th *th;
 	struct ring port; /* due: when it has left the host's port */
 	uint64_t port_at;
-	uint64_t sent, done; /* WRITEs */
+	uint64_t sent, done; /* WRITEs or READs */
 	uint64_t bytes;	     /* completed after the start-up */
 };
 
@@ -47,6 +47,7 @@ static struct ring on_link, back;
 static struct dpa_linkq q;
 static struct dpa_sim_scenario s;
 static uint64_t start, queue_sum, queue_num, marks, settled;
+static bool reads;	 /* the receivers READ; else the senders WRITE */
 static uint64_t packets; /* hash of all that met the queue: what, when, and its mark */
 
 static void push(struct ring *r, struct way *w)
@@ -105,16 +106,17 @@ static void collect(uint32_t i)
 
 static void post_more(struct host *h)
 {
+	struct th_side *poster = reads ? &h->th->b : &h->th->a;
 	struct dpa_cqe e;
 
-	while (th_poll(&h->th->a.scq, &e)) {
+	while (th_poll(&poster->scq, &e)) {
 		cr_assert_eq(e.status, DPA_CQE_OK);
 		h->done++;
 		h->bytes += th_now >= settled ? MSG : 0;
 	}
 	while (h->sent - h->done < OUT) {
-		th_send(&h->th->a, DPA_OP_RDMA_WRITE, (uint32_t)(h->sent % OUT) * MSG, MSG,
-			(uint32_t)(h->sent % OUT) * MSG);
+		th_send(poster, reads ? DPA_OP_RDMA_READ : DPA_OP_RDMA_WRITE,
+			(uint32_t)(h->sent % OUT) * MSG, MSG, (uint32_t)(h->sent % OUT) * MSG);
 		h->sent++;
 	}
 }
@@ -231,8 +233,12 @@ static void run(uint64_t until)
 
 static void open_pairs(uint64_t settle)
 {
-	const struct th_opt opt = {
-		.lossy = true, .mtu = DPA_PORT_MTU_4096, .timeout = 14, .retry = 7};
+	const struct th_opt opt = {.lossy = true,
+				   .mtu = DPA_PORT_MTU_4096,
+				   .timeout = 14,
+				   .retry = 7,
+				   .rd = 16,
+				   .dest_rd = 16};
 	char err[256];
 
 	cr_assert(dpa_sim_parse(NETWORK "flow = count=4\ntime = 120ms\nsample = 1ms", &s, err,
@@ -267,6 +273,7 @@ static void close_pairs(void)
 	memset(hosts, 0, sizeof(hosts));
 	memset(&q, 0, sizeof(q));
 	queue_sum = queue_num = marks = 0;
+	reads = false;
 }
 
 /* The mean queue that device/sim has in the same setting. */
@@ -287,10 +294,10 @@ static double queue_of_sim(uint64_t settle)
 	return sum / n;
 }
 
-Test(sim_transport, four_into_one)
+/* Four flows share the link fairly and fill it; returns the mean queue. */
+static double share(uint64_t settle, uint64_t end)
 {
-	const uint64_t settle = 40000000, end = 120000000;
-	double all = 0, queue, expected;
+	double all = 0;
 
 	open_pairs(settle);
 	run(start + end);
@@ -304,11 +311,31 @@ Test(sim_transport, four_into_one)
 		cr_expect_gt(th_count(hosts[i].th, DPA_CNT_np_cnp_sent), 0u);
 		cr_expect_gt(th_count(hosts[i].th, DPA_CNT_rp_cnp_handled), 0u);
 	}
-	queue = (double)queue_sum / (double)queue_num;
-	expected = queue_of_sim(settle);
 	cr_expect_gt(all * 8 / 80e6, 10 * 0.8, "%.2f Gbit/s", all * 8 / 80e6);
+	return (double)queue_sum / (double)queue_num;
+}
+
+Test(sim_transport, four_into_one)
+{
+	const uint64_t settle = 40000000, end = 120000000;
+	double queue = share(settle, end), expected = queue_of_sim(settle);
+
 	cr_expect(queue > 0.6 * expected && queue < 1.4 * expected, "queue %.0f, not %.0f", queue,
 		  expected);
+	close_pairs();
+}
+
+/*
+ * Without pacing of READ responses their window, 128 KiB and more of each flow, stands in the queue
+ * however often packets are marked.
+ */
+Test(sim_transport, read_responses_are_paced)
+{
+	double queue;
+
+	reads = true;
+	queue = share(40000000, 120000000);
+	cr_expect(queue > 0 && queue < 200 * 1024, "queue %.0f", queue);
 	close_pairs();
 }
 

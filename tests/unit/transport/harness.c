@@ -171,8 +171,10 @@ static void connect_side(struct th_side *s, const struct th_opt *o)
 			DPA_QPM_PATH_MTU | DPA_QPM_TIMEOUT | DPA_QPM_RETRY_CNT | DPA_QPM_RNR_RETRY |
 			DPA_QPM_MIN_RNR_TIMER | DPA_QPM_MAX_RD_ATOMIC | DPA_QPM_MAX_DEST_RD_ATOMIC;
 
+	const uint32_t last = o->b_rtr && s == &s->th->b ? DPA_QPS_RTR : DPA_QPS_RTS;
+
 	memcpy(a.av.dgid, th_gid[0], 16);
-	for (a.state = DPA_QPS_INIT; a.state <= DPA_QPS_RTS; a.state++, mask = DPA_QPM_STATE)
+	for (a.state = DPA_QPS_INIT; a.state <= last; a.state++, mask = DPA_QPM_STATE)
 		cr_assert_eq(dpa_hw_modify_qp(s->qp, &a, mask), 0);
 	s->pi = s->dbrec.sq_pi = s->dbrec.sq_ci = o->index;
 	s->qp->req.send_idx = s->qp->req.una_idx = o->index;

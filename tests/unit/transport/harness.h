@@ -80,6 +80,7 @@ struct th_opt {
 	bool direct;	    /* the direct path may be taken; with pull */
 	bool lossy;	    /* the lanes say that packets may be lost */
 	bool wire;	    /* the QPs take each other for ones of another host; lossy, too */
+	bool b_rtr;	    /* B stays in RTR */
 	uint8_t congestion; /* index into dpa_pcc_algos */
 };
 #define TH_NO_ACCESS DPA_ACCESS_LOCAL_WRITE

@@ -5,6 +5,7 @@
 #include <string.h>
 #include "harness.h"
 #include "cc/cc.h"
+#include "link/udp/wire.h"
 #include "pcc/dcqcn.h"
 #include "pcc/rtt.h"
 #include "standins_pcc.h"
@@ -128,6 +129,83 @@ Test(port_cc, counts_only_while_its_slot_counts, .fini = teardown)
 	dpa_cc_follow(th->a.qp);
 	dpa_cc_event(th->a.qp, &cnp);
 	cr_expect_eq(th_pcc.counts[DPA_PCC_N_CNP], 1);
+}
+
+/* ------------------------------------------------------------------ READ responses */
+
+#define READS  4u
+#define READ_N 65536u
+
+static void mark_often(struct dpa_hw_qp *qp, uint32_t times)
+{
+	for (uint32_t i = 0; i < times; i++) {
+		th_now += 60000;
+		dpa_qplock_lock(&qp->lock);
+		dpa_wire_cnp(qp);
+		dpa_qp_leave(qp);
+	}
+}
+
+/* Returns the ns that READS of A take. */
+static uint64_t time_of_reads(void)
+{
+	const uint64_t from = th_now;
+	uint32_t done = 0;
+	struct dpa_cqe e;
+
+	th_fill(th->b.mem, READS * READ_N, 1);
+	for (uint32_t i = 0; i < READS; i++)
+		th_send(&th->a, DPA_OP_RDMA_READ, i * READ_N, READ_N, i * READ_N);
+	while (done < READS) {
+		th_settle(th);
+		while (th_poll(&th->a.scq, &e)) {
+			cr_assert_eq(e.status, DPA_CQE_OK);
+			done++;
+		}
+		if (done < READS)
+			cr_assert(th_tick(th), "%u READs of %u", done, READS);
+	}
+	cr_expect(th_check(th->a.mem, READS * READ_N, 1));
+	return th_now - from;
+}
+
+/* The program of a server of READs often leaves its QP in RTR. */
+Test(port_cc, a_responder_in_rtr_has_a_flow_that_is_paced, .fini = teardown)
+{
+	uint64_t plain, paced, rate, bytes = READS * READ_N;
+
+	th = th_new(&(struct th_opt){
+		.retry = 7, .timeout = 20, .wire = true, .b_rtr = true, .rd = 4, .dest_rd = 4});
+	cr_assert_eq(th->b.qp->state, DPA_QPS_RTR);
+	plain = time_of_reads();
+	cr_expect_eq(plain, 0u, "not marked, not paced: %lu ns", (unsigned long)plain);
+	mark_often(th->b.qp, 20);
+	cr_expect_eq(th_count(th, DPA_CNT_rp_cnp_handled), 20u);
+	cr_expect_eq(th_count(th, DPA_CNT_rp_cnp_ignored), 0u);
+	rate = th->b.qp->pcc.rate;
+	cr_assert_lt(rate, UINT64_C(100000000), "%lu", (unsigned long)rate);
+	paced = time_of_reads();
+	/* the rate rises meanwhile: fast recovery */
+	cr_expect_gt(paced, bytes * UINT64_C(1000000000) / (8 * rate), "%lu ns at %lu",
+		     (unsigned long)paced, (unsigned long)rate);
+	cr_expect_eq(th->a.qp->state, DPA_QPS_RTS);
+}
+
+/* It asks for probes as one in RTS does, and hears the answers. */
+Test(port_cc, a_responder_in_rtr_measures_round_trips, .fini = teardown)
+{
+	memset(&th_pcc, 0, sizeof(th_pcc));
+	atomic_store(&th_pcc.word, word_of(1 << DPA_PCC_SLOT_RTT, 0, (int)DPA_PCC_SLOT_RTT));
+	th = th_new(&(struct th_opt){
+		.retry = 7, .timeout = 20, .wire = true, .b_rtr = true, .rd = 4, .dest_rd = 4});
+	th->hw->cc.word = &th_pcc.word;
+	dpa_cc_begin(th->b.qp);
+	th_now_step = 100;
+	time_of_reads();
+	time_of_reads();
+	th_now_step = 0;
+	cr_expect_gt(th_pcc.counts[DPA_PCC_N_RTT], 0u);
+	cr_expect_eq(th_pcc.counts[DPA_PCC_N_ACK], 0u, "from the probes");
 }
 
 /* ----------------------------------------------------------------------- an image */
