@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* doca_mmap_advise: its context and its tasks. All of it belongs to the thread of the engine. */
+/*
+ * advise.c - doca_mmap_advise: its context and its tasks. The thread of the engine owns all of it.
+ */
 #include <doca_mmap_advise.h>
 #include "../host/libdpa.h"
 #include "buf/buf.h"
 #include "pe.h"
 
 #define MAX_SIZE (UINT64_C(1) << 30)
-#define LINE	 64 /* bytes, the least of the CPUs here */
+#define LINE	 64 /* bytes: the smallest line of all supported CPUs */
 
 struct doca_mmap_advise_task_invalidate_cache {
 	struct doca_task task; /* first: doca_task_free() gets its address */
@@ -20,7 +22,7 @@ struct doca_mmap_advise {
 	struct doca_mmap_advise_task_invalidate_cache *queue, **queue_end;
 	doca_mmap_advise_task_invalidate_cache_completion_cb_t done, failed;
 	uint32_t max_tasks, used; /* configured; those that exist */
-	uint32_t refs;		  /* the user's, and one for each task */
+	uint32_t refs;		  /* references: the user's, and one for each task */
 };
 
 static struct doca_mmap_advise *advise_of_ctx(struct doca_ctx *ctx)
@@ -65,7 +67,7 @@ static void cache_fence(void)
 #error "no instruction to write a cache line back is known for this CPU"
 #endif
 
-/* The lines are written before they are dropped: no store is lost. */
+/* Write the lines before they are dropped: no store is lost. */
 static void cache_drop(const char *p, size_t len)
 {
 	const char *end = p + len;
@@ -101,7 +103,7 @@ static doca_error_t advise_stop(struct doca_ctx *ctx)
 	return ctx->inflight ? DOCA_ERROR_IN_PROGRESS : DOCA_SUCCESS; /* progress ends them */
 }
 
-/* Takes what is queued now: what callbacks submit is for the next time. */
+/* Take the tasks that are queued now. Tasks that callbacks submit wait for the next call. */
 static struct doca_mmap_advise_task_invalidate_cache *advise_take(struct doca_mmap_advise *a)
 {
 	struct doca_mmap_advise_task_invalidate_cache *first = a->queue;

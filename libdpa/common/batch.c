@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Batches of tasks: libraries make them that are not here, so that no pointer is one. */
+/*
+ * batch.c - batches of tasks. No task type of this library has batches, so no pointer is a batch.
+ */
 #include "pe.h"
 
 doca_error_t doca_task_batch_submit(struct doca_task_batch *task_batch)

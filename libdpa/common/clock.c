@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Clocks of the adapter and the host. */
+/* clock.c - clocks of the adapter and the host. */
 #include <doca_clock.h>
 #include "../host/libdpa.h"
 
 #define NIC_CLOCKS                                                                                 \
 	(DOCA_CLOCK_NIC_FREE_RUNNING | DOCA_CLOCK_NIC_REAL_TIME | DOCA_CLOCK_NIC_DPA_TIMER)
-#define TRIES	   8 /* of which the closest counts */
+#define TRIES	   8 /* readings, of which the closest pair counts */
 #define NS_PER_S   1000000000
 #define NS_PER_DPA 1000 /* the timer of DPA code counts microseconds */
 
@@ -132,7 +132,7 @@ doca_error_t doca_clock_get_timestamp(const struct doca_clock *clock, uint64_t c
 
 /* ------------------------------------------------------------- two of one moment */
 
-/* Negative: the clock was set back in between. */
+/* Return the time between two readings. Negative: the clock was set back in between. */
 static int64_t clock_between(uint64_t type, const union doca_clock_timespec_t *a,
 			     const union doca_clock_timespec_t *b)
 {
@@ -155,7 +155,7 @@ static void clock_add(uint64_t type, union doca_clock_timespec_t *t, int64_t n)
 	}
 }
 
-/* The first clock before and after the second: the middle, and half of what lies between. */
+/* Read the first clock before and after the second: return the middle, and half of the distance. */
 static doca_error_t clock_cross(const struct doca_clock *c, uint64_t type, uint64_t nic_type,
 				union doca_clock_timespec_t *first,
 				union doca_clock_timespec_t *nic, int64_t *between)

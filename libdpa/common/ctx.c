@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Contexts: states and data paths. */
+/* ctx.c - contexts: states and data paths. */
 #include "../gpu/gpu.h"
 #include "../host/libdpa.h"
 #include "ctx.h"
@@ -11,7 +11,7 @@ void dpa_core_init(struct doca_ctx *ctx, const struct dpa_ctx_ops *ops, struct d
 	dpa_obj_add(ctx, DPA_T_CTX);
 }
 
-/* On the CPU again. */
+/* Return the data path to the CPU. */
 static void leave_datapath(struct doca_ctx *ctx)
 {
 	if (ctx->dpa)

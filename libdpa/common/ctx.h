@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * ctx.h - what an object is that is a doca_ctx: doca_rdma, doca_sync_event.
+ * ctx.h - base of objects that are a doca_ctx: doca_rdma, doca_sync_event.
  *
  *          start                    (later)
  *   IDLE --------> RUNNING      or  STARTING ---> RUNNING
  *   RUNNING --stop--> IDLE      or  STOPPING ---> IDLE
  *
- * The object embeds a struct doca_ctx, makes it by dpa_core_init() and ends it by dpa_core_fini().
- * doca_ctx_start() and doca_ctx_stop() call its ops, which answer SUCCESS, or IN_PROGRESS and
- * dpa_core_move() later. All of this is called by the user's thread, under no lock.
+ * The object embeds a struct doca_ctx, initialises it by dpa_core_init() and ends it by
+ * dpa_core_fini(). doca_ctx_start() and doca_ctx_stop() call its ops, which return SUCCESS, or
+ * return IN_PROGRESS and call dpa_core_move() later. All of this is called by the user's thread,
+ * under no lock.
  */
 #ifndef DPA_COMMON_CTX_H
 #define DPA_COMMON_CTX_H
@@ -28,25 +29,28 @@ struct doca_pe;
 
 struct dpa_ctx_ops {
 	/*
-	 * From IDLE: SUCCESS: is RUNNING; IN_PROGRESS: is STARTING; anything else: still IDLE.
-	 * ctx->dpa and ctx->gpu have the data path; the DPA context is started.
+	 * Called when IDLE. SUCCESS: is RUNNING; IN_PROGRESS: is STARTING; any other result: still
+	 * IDLE. ctx->dpa and ctx->gpu hold the data path; the DPA context is started.
 	 */
 	doca_error_t (*start)(struct doca_ctx *ctx);
-	/* SUCCESS: is IDLE; IN_PROGRESS: is STOPPING; anything else: as it was. */
+	/* SUCCESS: is IDLE; IN_PROGRESS: is STOPPING; any other result: state unchanged. */
 	doca_error_t (*stop)(struct doca_ctx *ctx);
-	/* Called by doca_pe_progress() unless IDLE: whether anything was done. NULL: nothing to do
-	 * for it; then there is no CPU data path. */
+	/*
+	 * Called by doca_pe_progress() unless IDLE. Returns whether there was work. NULL: the
+	 * object needs no progress and has no CPU data path.
+	 */
 	bool (*progress)(struct doca_ctx *ctx);
 	/*
-	 * Called by doca_pe_request_notification(): from now on dpa_pe_raise() is called when there
-	 * is something for progress(), unless fd tells. True: there is already. NULL with progress.
+	 * Called by doca_pe_request_notification(): from now on dpa_pe_raise() is called when
+	 * progress() has work, unless fd reports it. True: there is work already. NULL if progress
+	 * is NULL.
 	 */
 	bool (*arm)(struct doca_ctx *ctx);
 	/* doca_ctx_flush_tasks(); may be NULL. */
 	void (*flush)(struct doca_ctx *ctx);
 	bool on_dpa;	   /* has a DPA data path */
 	bool on_gpu;	   /* has a GPU data path */
-	bool comp_vectors; /* heeds comp_vector */
+	bool comp_vectors; /* uses comp_vector */
 };
 
 struct doca_ctx {
@@ -59,16 +63,18 @@ struct doca_ctx {
 	struct doca_gpu *gpu; /* or on this GPU; both NULL: on the CPU */
 	struct doca_pe *pe;
 	struct doca_ctx *next; /* of the pe */
-	int fd; /* set by the object: readable when there is something for progress(); -1: none */
-	size_t inflight; /* tasks submitted and not completed */
+	int fd;		       /* set by the object: readable when progress() has work; -1: none */
+	size_t inflight;       /* tasks submitted and not completed */
 	uint32_t comp_vector;
 };
 
-/* dev: kept for queries only. */
+/* Initialise the base. dev: kept for queries only. */
 void dpa_core_init(struct doca_ctx *ctx, const struct dpa_ctx_ops *ops, struct doca_dev *dev);
-/* Lets go of the pe and of the DPA context. IN_USE, and nothing done: not IDLE. */
+/* Release the pe and the DPA context. IN_USE: not IDLE, nothing was done. */
 doca_error_t dpa_core_fini(struct doca_ctx *ctx);
-/* Later end of STARTING or STOPPING, or a break-down: sets the state and calls the user's callback.
+/*
+ * Finish STARTING or STOPPING later, or report a failure: set the state and call the user's
+ * callback.
  */
 void dpa_core_move(struct doca_ctx *ctx, enum doca_ctx_states state);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Devices: the list, and opens that share one libibverbs context. */
+/* dev.c - devices: the list, and open devices, which share one libibverbs context. */
 #include <errno.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -34,8 +34,8 @@ static void free_devinfo_list(struct doca_devinfo **list)
 }
 
 /*
- * libibverbs keeps its device objects as long as a list of it lives, so each element remembers the
- * name only and open looks it up. NULL: no memory.
+ * libibverbs keeps its device objects as long as one of its lists exists, so each element stores
+ * only the name and open looks it up. NULL: no memory.
  */
 static struct doca_devinfo **make_list(struct ibv_device **ibdevs, int n)
 {
@@ -54,7 +54,7 @@ static struct doca_devinfo **make_list(struct ibv_device **ibdevs, int n)
 	return list;
 }
 
-/* The error that libibverbs has left in errno, if it is "no memory". */
+/* Return NO_MEMORY if libibverbs has left ENOMEM in errno, else `other`. */
 static doca_error_t no_memory_or(doca_error_t other)
 {
 	return errno == ENOMEM ? DOCA_ERROR_NO_MEMORY : other;

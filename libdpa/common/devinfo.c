@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The attributes of a device that is not open. The provider has those of adapters of this project;
- * of others only sysfs is read.
+ * devinfo.c - the attributes of a device that is not open. The provider returns them for adapters
+ * of this project; for other devices only sysfs is read.
  */
 #include <limits.h>
 #include <stdio.h>
@@ -14,12 +14,12 @@ static bool is_pci(const char *s)
 	unsigned int d, b, v, f;
 	int at = 0;
 
-	/* sscanf() would also take blanks, signs and 0x */
+	/* sscanf() alone would also accept blanks, signs and 0x */
 	return strspn(s, "0123456789abcdefABCDEF:.") == strlen(s) &&
 	       sscanf(s, "%4x:%2x:%2x.%1x%n", &d, &b, &v, &f, &at) == 4 && at == 12 && !s[at];
 }
 
-/* A device of the kernel is a link into its PCI device's folder. */
+/* Get the PCI address of a kernel device, which is a link into the folder of its PCI device. */
 static bool pci_of_kernel(const char *name, char pci[DOCA_DEVINFO_PCI_ADDR_SIZE])
 {
 	char path[128], real[PATH_MAX];
@@ -57,7 +57,7 @@ doca_error_t dpa_devinfo_is_equal_pci_addr(const struct doca_devinfo *info,
 	char own[DOCA_DEVINFO_PCI_ADDR_SIZE], whole[32];
 	doca_error_t ret;
 
-	/* "03:00.0" is of domain 0 */
+	/* "03:00.0" has domain 0 */
 	snprintf(whole, sizeof(whole), "%s%s",
 		 strlen(pci_addr_str) == DOCA_DEVINFO_PCI_BDF_SIZE - 1 ? "0000:" : "",
 		 pci_addr_str);
@@ -108,7 +108,7 @@ doca_error_t doca_devinfo_get_vhca_id(const struct doca_devinfo *devinfo, uint16
 	return DOCA_SUCCESS;
 }
 
-/* GID `index` of the port; false: there is none, or the device is of another make. */
+/* Read GID `index` of the port; false: there is none, or the device is of another make. */
 static bool read_gid(const struct doca_devinfo *info, int index, uint8_t gid[16])
 {
 	unsigned int w[8];
@@ -133,14 +133,14 @@ static bool is_v4_gid(const uint8_t gid[16])
 	return memcmp(gid, mapped, sizeof(mapped)) == 0;
 }
 
-/* The first address of a family, which is the one that reaches furthest. */
+/* Find the first address of a family, which is the one of the widest scope. */
 static bool find_addr(const struct doca_devinfo *info, bool v4, uint8_t gid[16])
 {
 	static const uint8_t none[16];
 
 	for (int i = 0; i < DPA_MAX_GIDS && read_gid(info, i, gid); i++) {
 		if (memcmp(gid, none, sizeof(none)) == 0)
-			return false; /* behind the last one */
+			return false; /* past the last one */
 		if (is_v4_gid(gid) == v4)
 			return true;
 	}
@@ -173,7 +173,7 @@ doca_error_t doca_devinfo_get_ipv6_addr(const struct doca_devinfo *devinfo, uint
 	return DOCA_SUCCESS;
 }
 
-/* The one that the node GUID is made of: 02:d9:a0, which is locally administered, and 24 bits. */
+/* Make the address from the node GUID: 02:d9:a0, which is locally administered, and 24 bits. */
 doca_error_t doca_devinfo_get_mac_addr(const struct doca_devinfo *devinfo, uint8_t *mac_addr,
 				       uint32_t size)
 {
@@ -194,7 +194,10 @@ doca_error_t doca_devinfo_get_iface_name(const struct doca_devinfo *devinfo, cha
 
 	if (!dpa_live(devinfo) || !iface_name || size < DOCA_DEVINFO_IFACE_NAME_SIZE)
 		return DOCA_ERROR_INVALID_VALUE;
-	/* of the first GID that has one: indices may be empty, and the derived GID has none */
+	/*
+	 * of the first GID that has an interface: indices may be empty, and the derived GID has
+	 * none
+	 */
 	for (int i = 0; devinfo->is_dpa && len < 2 && i < DPA_MAX_GIDS; i++) {
 		snprintf(file, sizeof(file), "gid_attrs/ndevs/%d", i);
 		len = dpa_hwif_port_file(devinfo->function, file, text, sizeof(text));
@@ -205,7 +208,7 @@ doca_error_t doca_devinfo_get_iface_name(const struct doca_devinfo *devinfo, cha
 	return DOCA_SUCCESS;
 }
 
-/* The number that a file of the port begins with; 0 if there is none. */
+/* Return the number at the start of a file of the port; 0 if there is none. */
 static unsigned long port_number(const struct doca_devinfo *devinfo, const char *file)
 {
 	char text[128];
@@ -220,7 +223,7 @@ doca_error_t doca_devinfo_get_lid(const struct doca_devinfo *devinfo, uint16_t *
 	if (!dpa_live(devinfo) || !lid)
 		return DOCA_ERROR_INVALID_VALUE;
 	*lid = (uint16_t)port_number(devinfo, "lid");
-	return *lid ? DOCA_SUCCESS : DOCA_ERROR_NOT_SUPPORTED; /* Ethernet */
+	return *lid ? DOCA_SUCCESS : DOCA_ERROR_NOT_SUPPORTED; /* no LID: Ethernet */
 }
 
 doca_error_t doca_devinfo_get_active_rate(const struct doca_devinfo *devinfo, uint64_t *active_rate)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Names and phrases of doca_error_t. */
+/* error.c - names and phrases of doca_error_t. */
 #include <doca_error.h>
 
 #define ERRORS(X)                                                                                  \

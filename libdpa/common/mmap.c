@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Maps: life, registrations, and the table of keys. */
+/* mmap.c - maps: life cycle, registrations, and the table of keys. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,7 +11,10 @@
 
 #define BUCKETS 256
 
-/* Local regions by key, of all devices. EUs read it in ops, beside the host's starts and stops. */
+/*
+ * Local regions by key, of all devices. EUs read it in ops, concurrently with starts and stops of
+ * the host.
+ */
 static struct {
 	pthread_rwlock_t lock;
 	struct mmap_dev *bucket[BUCKETS];
@@ -120,7 +123,7 @@ struct ibv_mr *mmap_register(const struct doca_mmap *m, struct ibv_pd *pd, int a
 	return ibv_reg_mr(pd, m->addr, m->len, access);
 }
 
-/* Memory of a GPU is reached by copies of the driver. */
+/* Register the memory. Copies of the driver reach memory of a GPU. */
 static struct ibv_mr *register_memory(const struct doca_mmap *m, struct mmap_dev *d,
 				      struct ibv_pd *pd)
 {
@@ -150,10 +153,10 @@ static doca_error_t register_with(struct doca_mmap *m, struct mmap_dev *d)
 
 	if (!pd)
 		return DOCA_ERROR_NO_MEMORY;
-	mmap_pci_register(m, d); /* an export tries again */
+	mmap_pci_register(m, d); /* on failure, an export tries again */
 	d->mr = register_memory(m, d, pd);
 	if (!d->mr) {
-		const int err = errno; /* of what failed, not of what follows */
+		const int err = errno; /* errno of the failure, not of the clean-up */
 
 		mmap_pci_unregister(d);
 		DPA_LOG(DOCA_LOG_LEVEL_ERROR, "%s cannot register %zu bytes at %p: %s",
@@ -167,7 +170,7 @@ static doca_error_t register_with(struct doca_mmap *m, struct mmap_dev *d)
 		.access = m->access,
 		.gpu = d->gpu != NULL,
 	};
-	/* the addresses of a dma-buf or a GPU are none of the CPU's: no pointer goes by them */
+	/* addresses of a dma-buf or a GPU are not valid for the CPU: no pointer may use them */
 	d->by_key = m->source != MMAP_DMABUF && !d->gpu;
 	if (d->by_key)
 		key_add(d);
@@ -339,7 +342,7 @@ uint32_t dpa_mmap_local_access(struct doca_mmap *mmap)
 	return access;
 }
 
-/* --------------------------------------------------------------------- life */
+/* --------------------------------------------------------------- life cycle */
 
 doca_error_t doca_mmap_create(struct doca_mmap **mmap)
 {
@@ -352,7 +355,7 @@ doca_error_t doca_mmap_create(struct doca_mmap **mmap)
 		return DOCA_ERROR_NO_MEMORY;
 	pthread_mutex_init(&m->lock, NULL);
 	m->max_devs = DPA_MMAP_DEVS;
-	/* programs copy to maps of DPA memory without having asked for anything */
+	/* programs copy to maps of DPA memory without setting permissions */
 	m->access = DOCA_ACCESS_FLAG_LOCAL_READ_WRITE;
 	*mmap = m;
 	return DOCA_SUCCESS;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Setters and getters of maps. Setters want a map that is not started, and the user's own. */
+/*
+ * mmap_config.c - setters and getters of maps. Setters require a map that is not started and was
+ * not imported.
+ */
 #include <fcntl.h>
 #include <stdlib.h>
 #include "mmap_priv.h"
@@ -17,7 +20,7 @@ static doca_error_t may_set_range(const struct doca_mmap *m, size_t len)
 	return len ? DOCA_SUCCESS : DOCA_ERROR_INVALID_VALUE;
 }
 
-/* The public GPUNetIO samples set the range of a map again, also that of a dma-buf. */
+/* The public GPUNetIO samples set the range of a map a second time, also that of a dma-buf. */
 static bool is_range(const struct doca_mmap *m, const void *addr, size_t len)
 {
 	return !m->started && (m->source == MMAP_HOST || m->source == MMAP_DMABUF) &&
@@ -41,7 +44,7 @@ doca_error_t doca_mmap_set_memrange(struct doca_mmap *mmap, void *addr, size_t l
 	return DOCA_SUCCESS;
 }
 
-/* A descriptor of the map's own, so that the user may close his. */
+/* Duplicate the descriptor for the map, so that the user may close the original. */
 doca_error_t doca_mmap_set_dmabuf_memrange(struct doca_mmap *mmap, int dmabuf_fd, void *addr,
 					   size_t dmabuf_offset, size_t len)
 {
@@ -63,7 +66,7 @@ doca_error_t doca_mmap_set_dmabuf_memrange(struct doca_mmap *mmap, int dmabuf_fd
 	return DOCA_SUCCESS;
 }
 
-/* The context may be gone when the map starts: its device is what the map keeps. */
+/* Keep the device of the context: the context may be gone when the map starts. */
 doca_error_t doca_mmap_set_dpa_memrange(struct doca_mmap *mmap, struct doca_dpa *dpa,
 					uint64_t dpa_addr, size_t len)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Exports: what a peer needs to reach a range by RDMA, as bytes that may travel between machines;
- * and maps made of exports, these and those of mmap_pci.c.
+ * mmap_export.c - exports: the data that a peer needs to access a range by RDMA, as bytes that may
+ * travel between machines; and maps made from exports, these and those of mmap_pci.c.
  *
  * Little-endian:
  *   0  magic "dpamem\0\1"          24 range, bytes
@@ -87,7 +87,7 @@ doca_error_t doca_mmap_export_rdma(struct doca_mmap *mmap, const struct doca_dev
 	return mmap_export(mmap, dev, RDMA_ACCESS, give_export, export_desc, export_desc_len);
 }
 
-/* From outside: nothing in it counts before it was checked. */
+/* Parse an export. It comes from outside: check each field before it is used. */
 static doca_error_t parse_export(const void *desc, size_t size, struct dpa_mmap_key *k)
 {
 	struct export e;

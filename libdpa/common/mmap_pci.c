@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * PCI exports: what the copies of a doca_dma of another process need to reach a range.
+ * mmap_pci.c - PCI exports: the data that a doca_dma of another process needs to access a range.
  *
- * Little-endian, but the GIDs and the node GUID, which are in the order of the wire:
+ * Little-endian, except the GIDs and the node GUID, which are in network order:
  *   0  magic "dpapci\0\2"          36 permissions, enum doca_access_flag
  *   8  size of this, bytes         40 token of the port
  *  12  version                     56 node GUID of the exporter's adapter
@@ -36,7 +36,7 @@ struct pci_export {
 	uint8_t rsvd[5];
 	uint8_t gids[DPA_PCI_GIDS][16];
 };
-/* the public samples take 512 bytes at most */
+/* the public samples accept 512 bytes at most */
 static_assert(sizeof(struct pci_export) == 72 + 16 * DPA_PCI_GIDS, "the format of exports");
 
 static const char magic[8] = {'d', 'p', 'a', 'p', 'c', 'i', 0, 2};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The progress engine. */
+/* pe.c - the progress engine. */
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/epoll.h>
@@ -47,7 +47,7 @@ doca_error_t doca_pe_destroy(struct doca_pe *pe)
 	return DOCA_SUCCESS;
 }
 
-/* A callback may connect or destroy other contexts, but not the one that is worked. */
+/* A callback may connect or destroy other contexts, but not the one that runs. */
 uint8_t doca_pe_progress(struct doca_pe *pe)
 {
 	struct doca_ctx *next;
@@ -143,7 +143,7 @@ void dpa_pe_raise(struct doca_ctx *ctx)
 		raise_pe_event(ctx->pe);
 }
 
-/* The context's descriptor makes the engine's readable, once. True: it cannot. */
+/* Let the context's descriptor make the engine's readable, once. True: failed. */
 static bool listen_to(struct doca_pe *pe, int fd)
 {
 	struct epoll_event ev = {.events = EPOLLIN | EPOLLONESHOT};

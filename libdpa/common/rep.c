@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Representors: the PF has one for each SF that libibverbs lists. They hold what identifies the SF
- * and no reference to a device, so that lists, devices and representors go in any order.
+ * rep.c - representors: the PF has one for each SF that libibverbs lists. They hold the identity of
+ * the SF and no reference to a device, so lists, devices and representors may be freed in any
+ * order.
  */
 #include <endian.h>
 #include <inttypes.h>
@@ -10,7 +11,7 @@
 #include "../host/libdpa.h"
 
 struct doca_devinfo_rep {
-	struct doca_devinfo function; /* the SF's; ibdev is NULL */
+	struct doca_devinfo function; /* that of the SF; ibdev is NULL */
 };
 
 struct doca_dev_rep {
@@ -24,14 +25,14 @@ static bool devinfo_is_sf(const struct doca_devinfo *info)
 	return info->is_dpa && info->function;
 }
 
-/* The devinfo of a device that was opened from a PD of the user's. */
+/* Return whether the devinfo belongs to a device that was opened from a PD of the user. */
 static bool devinfo_is_borrowed(const struct doca_devinfo *info)
 {
 	return info->ibdev && container_of(info, struct doca_dev, info)->borrowed;
 }
 
 /*
- * Lists the devices and counts the SFs among them.
+ * List the devices and count the SFs among them.
  * @devs: receives the list, which the caller destroys
  * SUCCESS; NO_MEMORY; DRIVER: there is no list.
  */
@@ -96,7 +97,7 @@ static void rep_list_free(struct doca_devinfo_rep **list)
 	dpa_obj_free(list);
 }
 
-/* NULL: no memory. */
+/* Make the list of representors. NULL: no memory. */
 static struct doca_devinfo_rep **rep_list_make(struct doca_devinfo **devs, uint32_t num,
 					       uint32_t sfs)
 {

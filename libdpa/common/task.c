@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Tasks: what all types have in common. */
+/* task.c - tasks: common part of all types. */
 #include "pe.h"
 
 #define SUBMIT_FLAGS (DOCA_TASK_SUBMIT_FLAG_FLUSH | DOCA_TASK_SUBMIT_FLAG_OPTIMIZE_REPORTS)
@@ -34,7 +34,7 @@ doca_error_t doca_task_submit_ex(struct doca_task *task, uint32_t flags)
 		return DOCA_ERROR_INVALID_VALUE;
 	if (task->inflight || task->ctx->state != DOCA_CTX_STATE_RUNNING)
 		return DOCA_ERROR_BAD_STATE;
-	/* before, because it may be completed within */
+	/* set before, because the task may be completed within */
 	task->inflight = true;
 	task->ctx->inflight++;
 	ret = task->ops->submit(task, flags);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* write.c - all of a buffer to a file. */
+/* write.c - write a whole buffer to a file. */
 #include <errno.h>
 #include <unistd.h>
 #include "../host/libdpa.h"

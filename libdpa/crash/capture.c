@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Keeping what a fault leaves: registers and stack. */
+/* capture.c - capture of the state at a fault: registers and stack. */
 #include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
@@ -13,8 +13,8 @@
 #include "crash.h"
 
 /*
- * Below this a call of the library is refused, as it could overflow the stack with locks held. The
- * deepest one carries out work of the transport; sanitizers make its frames larger.
+ * Below this stack space a call of the library is refused, as it could overflow the stack with
+ * locks held. The deepest call runs the transport; sanitizers make its frames larger.
  */
 #define CALL_STACK (128 * 1024)
 
@@ -81,10 +81,10 @@ uintptr_t dpa_crash_pc(const struct dpa_crash *c)
 #endif
 }
 
-/* Reads what frames of any kind have left there. */
+/* Attributes for functions that read the stack frames of other code. */
 #define RAW __attribute__((noinline, no_sanitize("address", "thread")))
 
-/* A stack pointer that device code has spoilt gives no stack. */
+/* Copy the stack. If device code has corrupted the stack pointer there is no copy. */
 RAW static void copy_stack(struct dpa_crash *c)
 {
 	size_t size = c->stack_hi - c->stack_lo;
@@ -100,7 +100,7 @@ RAW static void copy_stack(struct dpa_crash *c)
 		c->copy = p;
 	}
 #if defined(__x86_64__)
-	c->sp -= 128; /* the red zone is the function's too */
+	c->sp -= 128; /* the red zone belongs to the function too */
 #endif
 	if (c->sp >= c->stack_hi || c->sp < c->stack_lo - DPA_EU_GUARD)
 		return;
@@ -108,7 +108,7 @@ RAW static void copy_stack(struct dpa_crash *c)
 		c->sp = c->stack_lo;
 	c->sp &= ~(uintptr_t)15;
 	c->copied = c->stack_hi - c->sp;
-	for (size_t i = 0; i < c->copied; i += 8) /* no call: sanitizers look into those */
+	for (size_t i = 0; i < c->copied; i += 8) /* no memcpy(): sanitizers intercept it */
 		*(volatile uint64_t *)(c->copy + i) = *(volatile uint64_t *)(c->sp + i);
 }
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The ELF core of a context: the EU that ended it, then the other ones, as threads; their stacks;
- * the image's segments; the DPA heap. Pages of zeros are holes of the file.
+ * core.c - the ELF core of a context: the EU that ended it, then the other ones, as threads; their
+ * stacks; the image's segments; the DPA heap. Pages of zeros are holes of the file.
  *
- * It is made to be read with the image as the program: the auxiliary vector has the place of the
- * image's program headers and entry, by which debuggers find how far it was moved.
+ * Debuggers read it with the image as the program: the auxiliary vector has the address of the
+ * image's program headers and entry, from which they compute its load offset.
  */
 #include <elf.h>
 #include <errno.h>
@@ -36,7 +36,7 @@ struct load {
 	bool of_image;
 };
 
-/* Both arrays grow; no memory: what does not fit is left out. */
+/* Both arrays grow. Without memory the rest is left out. */
 struct core {
 	struct load *loads;
 	uint32_t num, room;
@@ -72,7 +72,7 @@ static void fill_regs(const struct dpa_crash *c, elf_gregset_t *out)
 	for (size_t i = 0; i < sizeof(from) / sizeof(*from); i++)
 		if (from[i] >= 0)
 			regs[i] = (uint64_t)c->regs.gregs[from[i]];
-	regs[15] = ~0ull; /* orig_rax: in no system call */
+	regs[15] = ~0ull; /* orig_rax: not in a system call */
 	regs[17] = (uint64_t)c->regs.gregs[REG_CSGSFS] & 0xffff;
 	memcpy(out, regs, sizeof(*out));
 #elif defined(__aarch64__)
@@ -88,7 +88,10 @@ static void fill_regs(const struct dpa_crash *c, elf_gregset_t *out)
 #endif
 }
 
-/* sig: that of the whole in each thread, as the kernel has it: readers take the last one's. */
+/*
+ * sig: the signal of the process, in each thread, as in the kernel's cores: readers use that of the
+ * last thread.
+ */
 static void add_status(struct core *k, const struct dpa_crash *c, int sig, bool first)
 {
 	struct elf_prstatus st = {0};
@@ -158,7 +161,7 @@ static void add_files(struct core *k, const struct dpa_crash_story *s)
 	free(buf);
 }
 
-/* For readers with readelf -n or strings. */
+/* Add the story, for readers with readelf -n or strings. */
 static void add_story(struct core *k, const struct dpa_crash_story *s)
 {
 	char text[1024];
@@ -214,8 +217,8 @@ static void collect_loads(struct core *k, const struct dpa_crash *c,
 }
 
 /*
- * The number of program headers has 16 bits: of more, the only section header has it, as in the
- * kernel's cores.
+ * Write the headers. The number of program headers has 16 bits; a larger one is in the only section
+ * header, as in the kernel's cores.
  */
 static int write_heads(const struct core *k, int fd)
 {
@@ -264,7 +267,7 @@ static int write_heads(const struct core *k, int fd)
 	return ret;
 }
 
-/* To the next page of the file, which is a hole. */
+/* Skip to the next page of the file, which leaves a hole. */
 static int put_pad(int fd)
 {
 	off_t at = lseek(fd, 0, SEEK_CUR);
@@ -279,7 +282,7 @@ static bool is_zero(const uint8_t *p, size_t n)
 	return !p[0] && !memcmp(p, p + 1, n - 1);
 }
 
-/* Leaves out pages of zeros: a heap may be large and hardly used. */
+/* Write memory, except pages of zeros: a heap may be large and hardly used. */
 static int put_load(int fd, const struct load *l)
 {
 	const uint8_t *p = l->from;
@@ -302,7 +305,7 @@ static int put_load(int fd, const struct load *l)
 	return ret;
 }
 
-/* Holes at the end count as well. */
+/* Set the file's end: trailing holes count as well. */
 static int end_file(int fd)
 {
 	off_t at = lseek(fd, 0, SEEK_CUR);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* A context enters the fatal state. */
+/* fatal.c - entry of a context into the fatal state. */
 #include <dlfcn.h>
 #include <link.h>
 #include <stdio.h>
@@ -43,7 +43,7 @@ static void tell_hook(struct dpa_fatal_hook *h)
 	h->fn(h);
 }
 
-/* The thread that sets `fatal` takes the lock afterwards: one of both sees the other. */
+/* The thread that sets `fatal` takes the lock afterwards: one of the two sees the other. */
 void dpa_fatal_add(struct doca_dpa *dpa, struct dpa_fatal_hook *hook,
 		   void (*fn)(struct dpa_fatal_hook *hook))
 {
@@ -162,7 +162,7 @@ void dpa_fatal_enter(struct doca_dpa *dpa, const char *kernel, struct dpal_eu *e
 	struct dpa_witness *others;
 
 	if (atomic_exchange_explicit(&dpa->fatal, 1, memory_order_seq_cst))
-		return; /* one of the others, then */
+		return; /* another EU has entered it then */
 	dpa_witnesses_expect(&dpa->witnesses, dpa);
 	dpa_pool_kill_owner(dpa);
 	tell_all(dpa);

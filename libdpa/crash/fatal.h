@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * fatal.h - the end of a context: a fault, a mistake or too long a run of its device code.
+ * fatal.h - the end of a context: a fault, an error or too long a run of its device code.
  *
  * doca_dpa.fatal is 1 from the first moment on; then all its other code is killed, then the hooks
  * of the context are called, then the files are written, with snapshots of that other code, and one
- * line is logged. That all happens on the EU whose code it was.
+ * line is logged. All of this happens on the EU that ran the code.
  */
 #ifndef DPA_CRASH_FATAL_H
 #define DPA_CRASH_FATAL_H
@@ -17,18 +17,18 @@ struct dpal_eu;
 struct dpa_stat_task;
 
 /*
- * Whether the calling EU runs code of a context that has ended: then it captures itself on its way
- * out, for witness.h. Async-signal-safe.
+ * Return whether the calling EU runs code of a context that has ended: then it captures its own
+ * state on its way out, for witness.h. Async-signal-safe.
  */
 bool dpa_fatal_is_of(const struct dpal_eu *eu);
 
-/* Part of an object that has to end with its context: a QP, a waiting thread. */
+/* Part of an object that must end with its context: a QP, a waiting thread. */
 struct dpa_fatal_hook {
 	struct dpa_fatal_hook *next; /* under the lock, like `told` */
 	bool told;
 	/*
-	 * Once, on any EU, or within dpa_fatal_add(). It may modify QPs and wake threads; it adds
-	 * and removes no hooks.
+	 * Called once, on any EU, or within dpa_fatal_add(). It may modify QPs and wake threads; it
+	 * must not add or remove hooks.
 	 */
 	void (*fn)(struct dpa_fatal_hook *hook);
 };
@@ -39,18 +39,24 @@ struct dpa_fatal_hooks {
 };
 
 void dpa_fatal_init(struct doca_dpa *dpa);
-/* For a context that is started: it has not ended. */
+/* Clear the fatal state of a context that is started. */
 void dpa_fatal_reset(struct doca_dpa *dpa);
 void dpa_fatal_fini(struct doca_dpa *dpa);
-/* Host side. If the context is in the fatal state already the hook is called at once. */
+/*
+ * Add a hook. Host side. If the context is in the fatal state already the hook is called at once.
+ */
 void dpa_fatal_add(struct doca_dpa *dpa, struct dpa_fatal_hook *hook,
 		   void (*fn)(struct dpa_fatal_hook *hook));
-/* Returns when fn is not running and will not run. A hook that was never added is fine. */
+/*
+ * Remove a hook: when it returns, fn is not running and will not run. A hook that was never added
+ * is ignored.
+ */
 void dpa_fatal_remove(struct doca_dpa *dpa, struct dpa_fatal_hook *hook);
 
 /*
- * The calling EU's code, of the entry `kernel`, ended as DPA_EU_FAULTED. Outside device code. The
- * second and later ones of a context do nothing. task: its statistics; may be NULL.
+ * Enter the fatal state because the code of the calling EU, of the entry `kernel`, ended as
+ * DPA_EU_FAULTED. Context: outside device code. The second and later calls of a context do nothing.
+ * task: its statistics; may be NULL.
  */
 void dpa_fatal_enter(struct doca_dpa *dpa, const char *kernel, struct dpal_eu *eu,
 		     struct dpa_stat_task *task);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The .crash file: what people read first. The call stack is unwound by the image's own tables. */
+/*
+ * text.c - the .crash file: a summary to read first. The call stack is unwound by the image's own
+ * tables.
+ */
 #include <dwarf.h>
 #include <elfutils/libdwfl.h>
 #include <errno.h>
@@ -23,9 +26,10 @@ struct text {
 	FILE *f;
 	Dwfl *dwfl;
 	unsigned frame;
-	uintptr_t start; /* where unwinding begins: not the fault's if that is no code */
-	bool returned;	 /* `start` is a return address that was taken from the stack */
-	bool asked;	 /* the one thread was given out */
+	/* address at which unwinding begins: not that of the fault if that is no code */
+	uintptr_t start;
+	bool returned; /* `start` is a return address taken from the stack */
+	bool asked;    /* the only thread was returned */
 };
 
 /* ---------------------------------------------------------------- symbols */
@@ -56,8 +60,9 @@ static bool library_holds(const struct dl_phdr_info *info, uintptr_t addr)
 }
 
 /*
- * A mistake is found in the library: its frames are on top. Or in what it or the device code called
- * of the process: the C library, a sanitizer. Images are no files that are still there.
+ * Report the modules of the process. The library detects an error in its own frames, which are on
+ * top, or in code of the process that it or the device code called: the C library, a sanitizer.
+ * Files of images do not exist any more.
  */
 static int report_module(struct dl_phdr_info *info, size_t size, void *arg)
 {
@@ -96,7 +101,7 @@ static Dwfl *open_modules(const struct dpa_crash_story *s)
 	return dwfl;
 }
 
-/* "function (file:line)". look: inside the instruction that is meant. */
+/* Return "function (file:line)". look: an address inside the instruction. */
 static const char *place_text(struct text *t, uintptr_t pc, uintptr_t look)
 {
 	Dwfl_Module *mod = dwfl_addrmodule(t->dwfl, look);
@@ -124,7 +129,7 @@ static const char *where_text(struct text *t, uintptr_t pc, uintptr_t look)
 	return place_text(t, pc, look);
 }
 
-/* Where the context's other EUs were when it ended: the core has the rest of it. */
+/* Write the positions of the context's other EUs when it ended; the core has the rest of them. */
 static void other_threads(struct text *t)
 {
 	if (t->s->others)
@@ -219,7 +224,10 @@ static int on_frame(Dwfl_Frame *frame, void *arg)
 	return t->frame < MAX_FRAMES ? DWARF_CB_OK : DWARF_CB_ABORT;
 }
 
-/* A jump to where no code is: the caller is on the stack's top, or in the link register. */
+/*
+ * Find the start of the unwinding. After a jump to an address without code the caller is on top of
+ * the stack, or in the link register.
+ */
 static void find_start(struct text *t)
 {
 	uintptr_t pc = dpa_crash_pc(t->c);
@@ -256,7 +264,7 @@ static void call_stack(struct text *t)
 		unsigned before = t->frame;
 
 		dwfl_getthread_frames(t->dwfl, t->c->tid, on_frame, t);
-		if (t->frame == before) /* not even the first */
+		if (t->frame == before) /* not even the first frame */
 			where_text(t, t->start, t->start);
 	}
 	other_threads(t);

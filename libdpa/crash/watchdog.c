@@ -11,15 +11,15 @@
 #include "../eu/pool.h"
 #include "watchdog.h"
 
-#define LOOKS	    8 /* in the time that code may take */
+#define LOOKS	    8 /* checks in the time that code may take */
 #define LOOK_MS_MIN 20
 #define LOOK_MS_MAX 1000
-#define PARK_LOOKS  2 /* that find no device code */
+#define PARK_LOOKS  2 /* checks that find no device code */
 
 /* The watchdog's record of a thread of the pool. Written and read by the watchdog only. */
 struct seen {
 	uint64_t ticket;
-	uint64_t used_ns; /* when it saw the ticket first */
+	uint64_t used_ns; /* time of its first check of the ticket */
 };
 
 static struct {
@@ -28,7 +28,7 @@ static struct {
 	uint32_t seconds;
 	char text[64];	       /* constant while it runs */
 	_Atomic uint32_t stop; /* futex */
-	bool found;	       /* device code, in this look */
+	bool found;	       /* this check found device code */
 	struct seen seen[DPA_EU_THREADS];
 } dog;
 
@@ -59,7 +59,7 @@ static uint64_t used_ns(struct dpal_eu *eu)
 	       atomic_load_explicit(&eu->waited_ns, memory_order_relaxed);
 }
 
-/* Breakpoints take as long as they take. */
+/* Return whether a debugger is attached: breakpoints may take any time. */
 static bool is_debugged(void)
 {
 	FILE *f = fopen("/proc/self/status", "re");
@@ -93,7 +93,7 @@ static void look_at(struct dpal_eu *eu, void *arg)
 		s->used_ns = used_ns(eu);
 		return;
 	}
-	/* Why, then the kill; each look again until it has ended. */
+	/* first the reason, then the kill; each check repeats it until the code has ended */
 	atomic_store_explicit(&eu->overrun, ticket, memory_order_seq_cst);
 	atomic_store_explicit(&eu->kill, ticket, memory_order_seq_cst);
 	pthread_kill(eu->thread, dpa_fault_kill_signal());
@@ -105,7 +105,7 @@ static void look_at_eus(void)
 	dpa_pool_each(look_at, NULL);
 }
 
-/* Says so, looks again, sleeps. */
+/* Publish the sleep, check once more, then sleep. */
 static void park_eus(void)
 {
 	atomic_store_explicit(&dpa_watchdog_parked, 1, memory_order_seq_cst);

@@ -8,7 +8,7 @@
 #include "../eu/pool.h"
 #include "witness.h"
 
-#define WAIT_S 2 /* for all together; an EU that gets a processor takes microseconds */
+#define WAIT_S 2 /* for all together; an EU that gets processor time takes microseconds */
 
 void dpa_witnesses_init(struct dpa_witnesses *w)
 {
@@ -41,8 +41,8 @@ struct expected {
 };
 
 /*
- * The lock is held. A ticket that is there before and after is that of the owner between. One that
- * has left by itself, since it saw that the context has ended, has not reported yet, perhaps.
+ * The lock is held. A ticket that is equal before and after belonged to the owner in between. An EU
+ * that left by itself, because it saw the end of the context, may not have reported yet.
  */
 static void expect_witness(struct dpal_eu *eu, void *arg)
 {
@@ -100,7 +100,9 @@ void dpa_witnesses_free(struct dpa_witness *list)
 	}
 }
 
-/* NULL: nothing is captured, or there is no memory. The copy of the stack changes hands. */
+/*
+ * Make a snapshot, which takes over the copy of the stack. NULL: nothing is captured, or no memory.
+ */
 static struct dpa_witness *make_witness(struct dpa_crash *c, const char *kernel, int eu)
 {
 	struct dpa_witness *one = c && c->held ? malloc(sizeof(*one)) : NULL;
@@ -116,7 +118,8 @@ void dpa_witnesses_report(struct dpa_witnesses *w, const char *kernel, struct dp
 {
 	struct dpa_crash *c = dpa_crash_self();
 	struct dpa_witness *one = make_witness(c, kernel, eu->id);
-	uint64_t t = atomic_load_explicit(&eu->ticket, memory_order_relaxed) - 1; /* that of then */
+	/* the ticket of that time */
+	uint64_t t = atomic_load_explicit(&eu->ticket, memory_order_relaxed) - 1;
 
 	if (c)
 		c->held = false;

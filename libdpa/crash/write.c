@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The files of a crash: each is written under another name first, and belongs to this user only. */
+/*
+ * write.c - the files of a crash: each is written under another name first, and belongs to this
+ * user only.
+ */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -16,7 +19,7 @@ static int write_image(const struct dpa_crash *c, const struct dpa_crash_story *
 	return dpa_write_all(fd, s->code, s->code_size);
 }
 
-/* A rename does not follow a link that another user has put there. */
+/* Rename does not follow a link that another user has placed there. */
 static int write_crash_file(const char *path, write_fn *fn, const struct dpa_crash *c,
 			    const struct dpa_crash_story *s)
 {
@@ -48,7 +51,7 @@ int dpa_crash_write(const struct dpa_crash *c, struct dpa_crash_story *s)
 {
 	int ret;
 
-	if (getauxval(AT_SECURE)) /* its memory may hold what this user must not see */
+	if (getauxval(AT_SECURE)) /* its memory may hold secrets from this user */
 		return EPERM;
 	if (make_name(s->core_path, s->prefix, "core") ||
 	    make_name(s->text_path, s->prefix, "crash") ||

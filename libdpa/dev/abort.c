@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* abort() and assert() of device code: a trap, which ends the context and leaves its files. */
+/*
+ * abort.c - abort() and assert() of device code: a trap, which ends the context and leaves its
+ * files.
+ */
 #include <stdlib.h>
 #include <doca_dpa_dev.h>
 
@@ -8,7 +11,7 @@ _Noreturn void abort(void)
 	__builtin_trap();
 }
 
-/* The function that assert() of <assert.h> calls; its parameters are glibc's. */
+/* Return the function that the assert() of <assert.h> calls; its parameters are glibc's. */
 _Noreturn void __assert_fail(const char *assertion, const char *file, unsigned int line,
 			     const char *function);
 

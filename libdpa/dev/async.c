@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Asynchronous operations of device code. Payloads that are copied at post time are read here, in
- * the image, and so are buf handles, so that a bad pointer is a fault of the image. A full queue is
- * waited for here, by calling again, so that the wait can be ended.
+ * async.c - asynchronous operations of device code. Payloads that are copied at post time are read
+ * here, in the image, and so are buf handles, so that a bad pointer is a fault of the image. The
+ * wait for a full queue is here too, as a repeated call, so that it can be killed.
  */
 #include <string.h>
 #include <doca_dpa_dev_buf.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* doca_dpa_dev_buf.h: the calls out of the image. */
+/* buf.c - doca_dpa_dev_buf.h: the calls out of the image. */
 #include <doca_dpa_dev_buf.h>
 #include <dpa/dpa_image.h>
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The device library's calls: each goes through the table that libdpa put in, because an image may
- * not depend on a symbol of its process (with default visibility the host's own functions of the
- * same name would replace it).
+ * crt.c - the device library's calls: each goes through the table that libdpa sets, because an
+ * image must not depend on a symbol of its process (with default visibility, functions of the host
+ * with the same name would replace it).
  *
  * Memory that device code points to is read here, in the image, so that a bad pointer is a fault of
  * the image: elements of completion queues, formats and their arguments, work requests.
@@ -17,11 +17,11 @@
 #define LOG_MESSAGE 1000
 #define MAX_SGE	    DPA_MAX_SGE
 
-/* dpacc's entry table points here. */
+/* dpacc's entry table refers to this variable. */
 extern const struct dpa_dev_ops *__dpa_ops;
 const struct dpa_dev_ops *__dpa_ops;
 
-/* The end of an activation leaves through the table and never comes back. */
+/* Leave an activation through the table; does not return. */
 static _Noreturn void leave_kernel(uint32_t finish)
 {
 	__dpa_ops->end_activation(finish);
@@ -106,7 +106,10 @@ uint32_t doca_dpa_dev_get_completion_user_data(doca_dpa_dev_completion_element_t
 	return cqe_of(comp_element)->user_index;
 }
 
-/* The wire has the immediate in network order, and so do WQE and CQE, opaquely. */
+/*
+ * Return the immediate is in network order on the wire, in the WQE and in the CQE; no layer in
+ * between converts it.
+ */
 uint32_t doca_dpa_dev_get_completion_immediate(doca_dpa_dev_completion_element_t comp_element)
 {
 	uint32_t v = cqe_of(comp_element)->imm;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The device library's calls about where code runs, and its trace. */
+/* exec.c - the device library's calls for placement of code, and for its trace. */
 #include <doca_dpa_dev.h>
 #include <dpa/dpa_image.h>
 

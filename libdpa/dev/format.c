@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* A small vsnprintf: it runs in the image, takes no lock and calls nothing. */
+/* format.c - a small vsnprintf: it runs in the image, takes no lock and calls nothing. */
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
 #include "format.h"
 
 struct out {
-	char *p, *end; /* end: the last byte, kept for the zero */
+	char *p, *end; /* end: the last byte, reserved for the zero */
 	bool cut;
 };
 
 struct spec {
 	bool left, plus, space, zero, alt;
-	int width, prec; /* prec -1: none */
+	int width, prec; /* prec -1: not given */
 	int size;	 /* bytes of an integer argument */
 	char conv;
 };
@@ -102,7 +102,7 @@ static void put_unsigned(struct out *o, const struct spec *s, uint64_t v)
 	put_number(o, s, prefix, d + sizeof(d) - n, n);
 }
 
-/* Fixed notation up to 2^64; beyond it, and for what is no number, a word. */
+/* Print fixed notation up to 2^64; beyond it, and for NaN and infinity, a word. */
 static void put_double(struct out *o, const struct spec *s, double v)
 {
 	char d[48];
@@ -199,7 +199,7 @@ static uint64_t size_mask(int size)
 	return size == 8 ? ~0ull : (1ull << (size * 8)) - 1;
 }
 
-/* A va_list passed on by address: each conversion takes its argument from the same one. */
+/* A va_list passed on by address: each conversion takes its argument from the same list. */
 struct args {
 	va_list ap;
 };

@@ -7,9 +7,9 @@
 #include <stddef.h>
 
 /*
- * Writes at most size - 1 bytes and a zero; returns the bytes written without the zero. A text that
- * is cut ends in a newline if the whole one would have. Understands flags "-+ 0#", width,
- * precision, "*", hh h l ll z t j, and d i u x X o c s p f %.
+ * Write at most size - 1 bytes and a zero; return the bytes written without the zero. A truncated
+ * text ends in a newline if the whole text would. Supports flags "-+ 0#", width, precision, "*", hh
+ * h l ll z t j, and d i u x X o c s p f %.
  */
 size_t dpa_dev_format(char *buf, size_t size, const char *format, va_list ap);
 

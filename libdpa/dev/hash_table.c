@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Hash tables of device code. */
+/* hash_table.c - hash tables of device code. */
 #include <doca_dpa_dev.h>
 #include <dpa/dpa_image.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The functions that the macros of dpaintrin.h call. */
+/* intrin.c - the functions that the macros of dpaintrin.h call. */
 #include <dpaintrin.h>
 #include <dpa/dpa_image.h>
 
@@ -15,7 +15,9 @@ uint64_t dpa_dev_time(void)
 	return __dpa_ops->thread_time();
 }
 
-/* 2^48 / x keeps 16 bits behind the point that 16.16 has; the nearest value, saturated. */
+/*
+ * Compute 2^48 / x, which keeps 16 more bits than 16.16 has; round to the nearest value, saturated.
+ */
 int dpa_dev_fxp_rcp(int x)
 {
 	int64_t one = (int64_t)1 << 32, half = x < 0 ? -(int64_t)x / 2 : x / 2, r;
@@ -27,8 +29,8 @@ int dpa_dev_fxp_rcp(int x)
 }
 
 /*
- * 2^(2^-i) for i = 1 to 16, 32 bits behind the point: the power of a fraction is the product over
- * its bits.
+ * 2^(2^-i) for i = 1 to 16, with 32 fraction bits: the power of a fraction is the product over its
+ * bits.
  */
 static const uint64_t roots[16] = {
 	0x16a09e668, 0x1306fe0a3, 0x1172b83c8, 0x10b5586d0, 0x1059b0d31, 0x102c9a3e7,
@@ -48,11 +50,11 @@ int dpa_dev_fxp_pow2(int x)
 	for (int i = 0; i < 16; i++)
 		if (x & (0x8000 >> i))
 			r = (uint64_t)(((unsigned __int128)r * roots[i]) >> 32);
-	/* 32 bits behind the point become 16, rounded. */
+	/* Round 32 fraction bits to 16. */
 	return (int)(((r >> (14 - whole)) + 2) >> 2);
 }
 
-/* The whole part is the place of the highest bit; each squaring gives one more bit. */
+/* The whole part is the position of the highest bit; each squaring yields one more bit. */
 int dpa_dev_fxp_log2(unsigned int x)
 {
 	int whole, fraction = 0;
@@ -61,7 +63,7 @@ int dpa_dev_fxp_log2(unsigned int x)
 	if (!x)
 		return INT32_MIN;
 	whole = 31 - __builtin_clz(x);
-	m = (uint64_t)x << (31 - whole); /* from 1 to 2, 31 bits behind the point */
+	m = (uint64_t)x << (31 - whole); /* from 1 to 2, with 31 fraction bits */
 	for (int i = 0; i < 17; i++) {
 		m = (m * m) >> 31;
 		fraction <<= 1;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * RDMA operations of device code. Payloads that are copied at post time are read here, in the
- * image, and so are buf handles, so that a bad pointer is a fault of the image. A full queue is
- * waited for here, by calling again, so that the wait can be ended.
+ * rdma.c - RDMA operations of device code. Payloads that are copied at post time are read here, in
+ * the image, and so are buf handles, so that a bad pointer is a fault of the image. The wait for a
+ * full queue is here too, as a repeated call, so that it can be killed.
  */
 #include <string.h>
 #include <doca_dpa_dev_rdma.h>
@@ -11,14 +11,17 @@
 
 extern const struct dpa_dev_ops *__dpa_ops;
 
-/* A side of an operation. */
+/* One side of an operation. */
 struct place {
 	doca_dpa_dev_mmap_t mmap;
 	uint64_t addr;
 	uint64_t length;
 };
 
-/* 0 is no handle either, but stands for no event. */
+/*
+ * Return the handle for the op. The op reads 0 as "no event"; 0 is no valid handle, so ~0 is
+ * passed, which is refused.
+ */
 static uint64_t event_handle(doca_dpa_dev_sync_event_remote_net_t event)
 {
 	return event ? event : ~0ull;
@@ -38,7 +41,7 @@ static void post_wr(doca_dpa_dev_rdma_t rdma, uint32_t connection, struct dpa_de
 		wr->again = 1;
 }
 
-/* An operation that sends the local bytes. */
+/* Post an operation that sends the local bytes. */
 static void post_payload(doca_dpa_dev_rdma_t rdma, uint32_t connection, struct dpa_dev_rdma_wr *wr)
 {
 	_Alignas(8) char copy[DPA_DEV_RDMA_INLINE];

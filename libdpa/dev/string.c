@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The mem and str functions of device programs: what compilers call on their own, and what users
- * expect of <string.h>. Built so that the compiler does not turn a loop back into the call that it
- * implements.
+ * string.c - the mem and str functions of device programs: those that compilers call implicitly,
+ * and those that users expect from <string.h>. The build flags keep the compiler from turning a
+ * loop into a call of the function that it implements.
  */
 #include <stddef.h>
 #include <string.h>

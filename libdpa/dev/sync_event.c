@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Sync events of device code. */
+/* sync_event.c - sync events of device code. */
 #include <doca_dpa_dev_sync_event.h>
 #include <dpa/dpa_image.h>
 

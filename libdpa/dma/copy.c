@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Lists of bufs: what is checked, and the way through them. */
+/* copy.c - lists of bufs: checks, and the walk through them. */
 #include <string.h>
 #include "../common/buf/buf.h"
 #include "dma.h"
 
-/* The adapter may write what has any of these, as registration has it. */
+/* Registration grants local write with any of these flags. */
 #define WRITABLE                                                                                   \
 	(DOCA_ACCESS_FLAG_LOCAL_READ_WRITE | DOCA_ACCESS_FLAG_RDMA_WRITE |                         \
 	 DOCA_ACCESS_FLAG_RDMA_ATOMIC | DOCA_ACCESS_FLAG_PCI_READ_WRITE)
@@ -21,7 +21,7 @@ static size_t buf_room(const struct doca_buf *b)
 
 /* ------------------------------------------------------------------- checks */
 
-/* Memory that a copy can reach; *access: what its map allows. */
+/* Check that a copy can access the memory of a buf; *access: permissions of its map. */
 static doca_error_t buf_is_reachable(const struct doca_dev *dev, const struct doca_buf *b,
 				     uint32_t *access, bool *remote)
 {
@@ -41,7 +41,7 @@ static doca_error_t buf_is_reachable(const struct doca_dev *dev, const struct do
 	return DOCA_SUCCESS;
 }
 
-/* Checks a list. *bytes: its data, or its room if it is to be written. */
+/* Check a list. *bytes: length of its data, or of its room if it is written. */
 static doca_error_t list_check(const struct doca_dev *dev, const struct doca_buf *b, bool write,
 			       uint64_t *bytes, bool *remote)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* doca_dma: its context and its tasks. */
+/* dma.c - doca_dma: its context and its tasks. */
 #include "dma.h"
 #include "../common/buf/buf.h"
 
@@ -34,7 +34,7 @@ static doca_error_t dma_stop(struct doca_ctx *ctx)
 	return DOCA_SUCCESS;
 }
 
-/* Takes what is queued now: what callbacks submit is for the next time. */
+/* Take the tasks that are queued now. Tasks that callbacks submit wait for the next call. */
 static void dma_take(struct doca_dma *dma)
 {
 	if (!dma->queue)
@@ -48,8 +48,8 @@ static void dma_take(struct doca_dma *dma)
 }
 
 /*
- * Begins tasks in their order, and posts those with a peer's memory. One without is copied when its
- * turn to end comes.
+ * Begin tasks in their order, and post those with a peer's memory. A task within the process is
+ * copied when it is the next to end.
  */
 static void dma_pump(struct doca_dma *dma)
 {
@@ -68,7 +68,7 @@ static void dma_pump(struct doca_dma *dma)
 	}
 }
 
-/* The status of a task of a context that stops; AGAIN: it has not ended. */
+/* Return the status of a task of a context that stops; AGAIN: it has not ended. */
 static doca_error_t dma_cancel(struct doca_dma *dma, const struct doca_dma_task_memcpy *t)
 {
 	if (!t->begun || !t->remote)
@@ -79,7 +79,7 @@ static doca_error_t dma_cancel(struct doca_dma *dma, const struct doca_dma_task_
 	return dpa_dma_remote_quiet(dma) ? DOCA_ERROR_SHUTDOWN : DOCA_ERROR_AGAIN;
 }
 
-/* The status of the first task of all; AGAIN: it has not ended. */
+/* Return the status of the first task of all; AGAIN: it has not ended. */
 static doca_error_t dma_finish(struct doca_dma *dma, struct doca_dma_task_memcpy *t)
 {
 	bool quiet = dpa_dma_remote_quiet(dma);
@@ -98,7 +98,7 @@ static doca_error_t dma_finish(struct doca_dma *dma, struct doca_dma_task_memcpy
 	return DOCA_SUCCESS;
 }
 
-/* The first task of the work has ended. */
+/* Complete the first task of `work`. */
 static void dma_complete(struct doca_dma *dma, struct doca_dma_task_memcpy *t, doca_error_t status)
 {
 	struct doca_ctx *ctx = &dma->ctx;
@@ -204,7 +204,7 @@ struct doca_ctx *doca_dma_as_ctx(struct doca_dma *dma)
 	return dpa_live(dma) ? &dma->ctx : NULL;
 }
 
-/* ------------------------------------------------------------------ what it can */
+/* ----------------------------------------------------------------- capabilities */
 
 doca_error_t doca_dma_cap_task_memcpy_is_supported(const struct doca_devinfo *devinfo)
 {

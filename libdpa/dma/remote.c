@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Copies with memory of other processes: what is posted, and how it ends. */
+/* remote.c - copies with memory of other processes: posts and completions. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -11,11 +11,12 @@
 #include "dma.h"
 
 #define SENDS	128
-#define SEGMENT (4u << 20)   /* bytes of a work request: what the direct path moves in one call */
+/* bytes of a work request: as much as the direct path copies in one call */
+#define SEGMENT (4u << 20)
 #define BOUNCE	(256u << 10) /* bytes */
-#define LOOK_NS 1000000	     /* between two looks for the peer's end */
+#define LOOK_NS 1000000	     /* between two checks of the peer's end */
 
-/* --------------------------------------------------------------------- life */
+/* --------------------------------------------------------------- life cycle */
 
 void dpa_dma_remote_close(struct doca_dma *dma)
 {
@@ -94,7 +95,7 @@ static bool where_is_same(const struct dpa_pci_where *a, const struct dpa_pci_wh
 	return a->port == b->port && !memcmp(a->token, b->token, sizeof(a->token));
 }
 
-/* NULL: not yet, or never, which t->failed has then. */
+/* Get the link. NULL: not yet, or never (t->failed is set then). */
 static struct dpa_pci_link *remote_link(struct doca_dma *dma, struct doca_dma_task_memcpy *t,
 					const struct dpa_pci_where *where)
 {
@@ -119,7 +120,7 @@ static struct dpa_pci_link *remote_link(struct doca_dma *dma, struct doca_dma_ta
 	return l->state == PCI_READY ? l : NULL;
 }
 
-/* Whether a request of this kind may follow what is in flight. */
+/* Return whether a request of this kind may follow those in flight. */
 static bool remote_has_room(const struct dpa_dma_remote *r, const struct dpa_pci_link *l,
 			    enum ibv_wr_opcode op)
 {
@@ -154,7 +155,7 @@ static bool remote_send(struct doca_dma *dma, struct doca_dma_task_memcpy *t,
 	return true;
 }
 
-/* From a peer to a peer: to the bounce buffer, and from there, when nothing else is in flight. */
+/* Copy from a peer to a peer, by way of the bounce buffer, when nothing else is in flight. */
 static bool remote_bounce(struct doca_dma *dma, struct doca_dma_task_memcpy *t,
 			  const struct dpa_dma_piece *p, const struct dpa_mmap_key *src,
 			  const struct dpa_mmap_key *dst)
@@ -181,7 +182,7 @@ static bool remote_bounce(struct doca_dma *dma, struct doca_dma_task_memcpy *t,
 	return true;
 }
 
-/* A part of a piece of which one side is the peer's. */
+/* Post a part of a segment with one side at the peer. */
 static bool remote_segment(struct doca_dma *dma, struct doca_dma_task_memcpy *t,
 			   const struct dpa_dma_piece *p, const struct dpa_mmap_key *src,
 			   const struct dpa_mmap_key *dst)
@@ -199,7 +200,7 @@ static bool remote_segment(struct doca_dma *dma, struct doca_dma_task_memcpy *t,
 	return true;
 }
 
-/* False: not now, or not at all. */
+/* Post a segment. False: not now, or not at all. */
 static bool remote_piece(struct doca_dma *dma, struct doca_dma_task_memcpy *t,
 			 const struct dpa_dma_piece *p)
 {
@@ -261,7 +262,7 @@ static int remote_take(struct dpa_dma_remote *r, struct ibv_wc *wc)
 	return n;
 }
 
-/* Whatever the adapter says of a peer's memory: the copy was not made. */
+/* Handle the end of a request. Any error status means: the copy was not made. */
 static void remote_ended(struct dpa_dma_remote *r, const struct ibv_wc *wc)
 {
 	r->ended = wc->wr_id;
@@ -271,7 +272,10 @@ static void remote_ended(struct dpa_dma_remote *r, const struct ibv_wc *wc)
 		r->failed = DOCA_ERROR_IO_FAILED;
 }
 
-/* The peer is gone, or has ended its port: sooner seen here than by the adapter's retries. */
+/*
+ * Check whether the peer is gone, or has closed its port: this finds it earlier than the adapter's
+ * retries.
+ */
 static void remote_look(struct doca_dma *dma)
 {
 	struct dpa_dma_remote *r = &dma->remote;
@@ -295,7 +299,7 @@ static void remote_clear_events(struct dpa_dma_remote *r)
 		ibv_ack_cq_events(cq, 1);
 	while (read(r->timer, &n, sizeof(n)) > 0)
 		;
-	if (r->posted == r->ended) /* a socket that has ended would wake the program for ever */
+	if (r->posted == r->ended) /* a closed socket would wake the program for ever */
 		for (struct dpa_pci_link *l = r->links; l; l = l->next)
 			dpa_pci_check(l);
 }

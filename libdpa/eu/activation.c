@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The state machine of activation.h. */
+/* activation.c - the state machine of activation.h. */
 #include <errno.h>
 #include <limits.h>
 #include "clock.h"
@@ -33,7 +33,7 @@ void dpa_act_fini(struct dpa_act *act)
 	pthread_mutex_destroy(&act->lock);
 }
 
-/* Adds flags; an idle target that has both RUN and PENDING then becomes QUEUED. */
+/* Set flags. An idle target that then has both RUN and PENDING becomes QUEUED. */
 static void raise_flags(struct dpa_act *act, uint32_t flags)
 {
 	uint32_t w = atomic_load_explicit(&act->word, memory_order_relaxed), n;
@@ -61,7 +61,7 @@ void dpa_act_notify(struct dpa_act *act)
 	raise_flags(act, DPA_ACT_PENDING);
 }
 
-/* Takes the arming, if there is one: an activation of the source is pending from here on. */
+/* Take the arming, if there is one: an activation of the source is pending from here on. */
 static void source_fire(struct dpa_source *src)
 {
 	if (!atomic_exchange_explicit(&src->armed, 0, memory_order_acq_rel))
@@ -76,7 +76,7 @@ void dpa_source_event(struct dpa_source *src)
 		source_fire(src);
 }
 
-/* Arm first, look second: see rule 2. */
+/* Arm first, check second: see rule 2. */
 static void arm_and_look(struct dpa_source *src)
 {
 	src->arm(src);
@@ -84,7 +84,7 @@ static void arm_and_look(struct dpa_source *src)
 		source_fire(src);
 }
 
-/* A start arms what is attached: a stop may have come between an arming and its activation. */
+/* Start: arm the attached sources. A stop may have come between an arming and its activation. */
 void dpa_act_start(struct dpa_act *act)
 {
 	atomic_store_explicit(&act->notified, 0, memory_order_relaxed);
@@ -128,7 +128,7 @@ void dpa_act_detach(struct dpa_act *act, struct dpa_source *src)
 	pthread_mutex_unlock(&act->lock);
 }
 
-/* Rule 3: whether this activation has a reason. Late callbacks get their arming back. */
+/* Rule 3: return whether this activation has a reason. Late callbacks get their arming back. */
 static bool has_reason(struct dpa_act *act)
 {
 	bool reason = atomic_exchange_explicit(&act->notified, 0, memory_order_acq_rel);
@@ -155,7 +155,7 @@ static void rearm_act(struct dpa_act *act)
 	pthread_mutex_unlock(&act->lock);
 }
 
-/* QUEUED -> RUNNING; false when the host has stopped it in the meantime. */
+/* Step from QUEUED to RUNNING. False: the host has stopped it meanwhile. */
 static bool begin_act(struct dpa_act *act)
 {
 	uint32_t w = atomic_load_explicit(&act->word, memory_order_acquire), n;
@@ -169,8 +169,8 @@ static bool begin_act(struct dpa_act *act)
 }
 
 /*
- * Leaves RUNNING (to FINISHED) or ENDING (to IDLE or QUEUED). When it returns with anything but
- * QUEUED the EU may not touch the target any more: a host that waits for it may free it.
+ * Leave RUNNING (to FINISHED) or ENDING (to IDLE or QUEUED). Unless the new state is QUEUED, the EU
+ * must not touch the target after the return: a host that waits for it may free it.
  */
 static void leave_act(struct dpa_act *act, enum dpa_act_end how)
 {
@@ -192,7 +192,8 @@ static void leave_act(struct dpa_act *act, enum dpa_act_end how)
 	if (again)
 		act->dispatch(act);
 	else if (STATE(n) != DPA_ACT_IDLE)
-		dpa_futex_wake(&act->word, INT_MAX); /* an address only: it may be gone */
+		/* only the address is used: the target may be freed */
+		dpa_futex_wake(&act->word, INT_MAX);
 }
 
 void dpa_act_execute(struct dpa_act *act)
@@ -219,7 +220,7 @@ void dpa_act_execute(struct dpa_act *act)
 	leave_act(act, how);
 }
 
-/* STOP is set; at rest it is the end at once. */
+/* Set STOP. A target at rest is stopped at once. */
 static void ask_to_stop(struct dpa_act *act)
 {
 	uint32_t w = atomic_load_explicit(&act->word, memory_order_acquire), n;
@@ -241,7 +242,7 @@ static int ms_left(uint64_t end)
 	return now < end ? (int)((end - now) / 1000000) : 0;
 }
 
-/* Sleeps until the state is one of two. */
+/* Sleep until the state is one of two. */
 static bool wait_for_state(struct dpa_act *act, uint32_t a, uint32_t b, int timeout_ms)
 {
 	uint32_t w = atomic_load_explicit(&act->word, memory_order_acquire);

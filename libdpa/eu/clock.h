@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* clock.h - CLOCK_MONOTONIC, of which all waits of libdpa are. Any thread, signal handlers too. */
+/* clock.h - CLOCK_MONOTONIC, the clock of all waits of libdpa. Any thread, signal handlers too. */
 #ifndef DPA_LIB_CLOCK_H
 #define DPA_LIB_CLOCK_H
 
 #include <stdint.h>
 #include <time.h>
 
-/* Nanoseconds. */
+/* Return the time in nanoseconds. */
 static inline uint64_t dpal_now_ns(void)
 {
 	struct timespec ts;
@@ -15,7 +15,7 @@ static inline uint64_t dpal_now_ns(void)
 	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
 }
 
-/* The time in `ms` milliseconds, for pthread_cond_timedwait(). */
+/* Return the time in `ms` milliseconds, for pthread_cond_timedwait(). */
 static inline struct timespec dpal_deadline(uint32_t ms)
 {
 	uint64_t ns = dpal_now_ns() + ms * UINT64_C(1000000);

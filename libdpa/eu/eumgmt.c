@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The state of EU partitions and groups: a small text file beside the adapter state file.
+ * eumgmt.c - the state of EU partitions and groups: a small text file beside the adapter state
+ * file.
  *
  *   dpa-eus 1
  *   partition ID MAX-GROUPS VHCAS EUS
@@ -20,7 +21,7 @@
 #define HEAD	  "dpa-eus 1"
 #define SUFFIX	  ".eus"
 #define FILE_MAX  65536
-#define TEXT_MAX  1024 /* of a set or list */
+#define TEXT_MAX  1024 /* characters of a set or list */
 #define LINE_MAX_ 4096
 
 /* ------------------------------------------------------------------- sets */
@@ -175,7 +176,7 @@ static bool path_of(const char *board, const char *suffix, char *path, size_t le
 	return n > 0 && (size_t)n < len;
 }
 
-/* Ours, or the administrator's. */
+/* True if the file belongs to this user or to the administrator. */
 static bool is_trusted(int fd)
 {
 	struct stat st;

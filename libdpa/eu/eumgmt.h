@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * eumgmt.h - which EUs a function may use: EU partitions and EU groups of an adapter instance.
+ * eumgmt.h - the EUs that a function may use: EU partitions and EU groups of an adapter instance.
  *
- * A partition is a set of EUs of its own for some functions (VHCAs: function dpaN is VHCA N). The
+ * A partition is an exclusive set of EUs for some functions (VHCAs: function dpaN is VHCA N). The
  * default partition, 0, has all other EUs, and serves all other functions. A group is a named part
- * of a partition, which only threads use that name one of its EUs; threads without an affinity run
- * on EUs that are in no group.
+ * of a partition; only threads with an affinity to one of its EUs use it. Threads without an
+ * affinity run on EUs that are in no group.
  *
- * dpaeumgmt(1) writes them to a file beside the adapter state file, which stays when that goes;
- * libdpa reads it. Readers take no lock: a new state replaces the file by rename.
+ * dpaeumgmt(1) writes them to a file beside the adapter state file; it stays when the adapter state
+ * is removed. libdpa reads it. Readers take no lock: a new state replaces the file by rename.
  */
 #ifndef DPA_EU_EUMGMT_H
 #define DPA_EU_EUMGMT_H
@@ -51,22 +51,23 @@ static inline uint32_t dpal_eu_set_count(const struct dpal_eu_set *s)
 /* The EUs that a function may use. */
 struct dpa_eumgmt_eus {
 	uint32_t partition;	 /* 0: the default one */
-	struct dpal_eu_set pool; /* the partition's: an affinity may name any of these */
-	struct dpal_eu_set free; /* those in no group: threads without an affinity */
+	struct dpal_eu_set pool; /* EUs of the partition: an affinity may name any of these */
+	struct dpal_eu_set free; /* EUs in no group: for threads without an affinity */
 };
 
 /*
- * Of the function `vhca` of the adapter instance at `board` with EUs 0..num_eus-1. Without a state
- * file, or with one that is another user's, everything is in the default partition. 0; EINVAL: the
- * file is damaged; else the errno of reading it. *out is all EUs then. Thread-safe.
+ * Look up the EUs of the function `vhca` of the adapter instance at `board` with EUs 0..num_eus-1.
+ * Without a state file, or with a file of another user, everything is in the default partition.
+ * Returns 0; EINVAL: the file is damaged; else the errno of reading it. *out is all EUs then.
+ * Thread-safe.
  */
 int dpa_eumgmt_lookup(const char *board, uint32_t vhca, uint32_t num_eus,
 		      struct dpa_eumgmt_eus *out);
 
 struct ibv_context;
-/* The same for the function behind an open device. */
+/* Look up the same for the function of an open device. */
 int dpa_eumgmt_of(struct ibv_context *ctx, struct dpa_eumgmt_eus *out);
-/* VHCA id of a device by its name: the number at its end. */
+/* Return the VHCA id of a device: the number at the end of its name. */
 uint32_t dpa_eumgmt_vhca(const char *device);
 
 /* ------------------------------------------------- the whole state, for tools */
@@ -92,19 +93,19 @@ struct dpa_eumgmt {
 	struct dpa_eumgmt_group groups[DPA_EUMGMT_GROUPS];
 };
 
-/* "6-8,16" to a set and back. False: no such range, or an EU past num_eus. */
+/* Convert "6-8,16" to a set, and back. False: no valid range, or an EU past num_eus. */
 bool dpal_eu_set_parse(const char *text, uint32_t num_eus, struct dpal_eu_set *set);
-/* dense: with ranges; else each number by itself. */
+/* dense: with ranges; else one number each. */
 void dpal_eu_set_text(const struct dpal_eu_set *set, bool dense, char *buf, size_t len);
 
-/* Reads the state; none is an empty one. 0 or errno; EINVAL: damaged. */
+/* Read the state; without a file it is empty. 0 or errno; EINVAL: damaged. */
 int dpa_eumgmt_load(const char *board, struct dpa_eumgmt *state);
 /* To change it: lock (blocks), load, save, unlock. lock: a descriptor, or -errno. */
 int dpa_eumgmt_lock(const char *board);
 int dpa_eumgmt_save(const char *board, const struct dpa_eumgmt *state);
 void dpa_eumgmt_unlock(int lock);
 
-/* Of the function, as dpa_eumgmt_lookup(). */
+/* Select the EUs of a function, as dpa_eumgmt_lookup(). */
 void dpa_eumgmt_select(const struct dpa_eumgmt *state, uint32_t vhca, uint32_t num_eus,
 		       struct dpa_eumgmt_eus *out);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The EUs of an open device: eumgmt.h for callers that have its context. */
+/* eus.c - the EUs of an open device: eumgmt.h for callers that have the context of the device. */
 #include <infiniband/verbs.h>
 #include "eumgmt.h"
 #include "../hw/hw.h"

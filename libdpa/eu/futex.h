@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* futex.h - waiting for a word of this process to change. */
+/* futex.h - waits for a change of a word of this process. */
 #ifndef DPA_EU_FUTEX_H
 #define DPA_EU_FUTEX_H
 
@@ -12,8 +12,8 @@
 #include <unistd.h>
 
 /*
- * Sleeps while *word is `seen`, up to timeout_ms (negative: no limit). Returns early for any
- * reason: the caller looks again.
+ * Sleep while *word is `seen`, up to timeout_ms (negative: no limit). May return early: the caller
+ * checks the word again.
  */
 static inline void dpa_futex_wait(_Atomic uint32_t *word, uint32_t seen, int timeout_ms)
 {
@@ -23,7 +23,7 @@ static inline void dpa_futex_wait(_Atomic uint32_t *word, uint32_t seen, int tim
 	syscall(SYS_futex, word, FUTEX_WAIT_PRIVATE, seen, timeout_ms < 0 ? NULL : &ts, NULL, 0);
 }
 
-/* The address is not read: it may belong to an object that is freed by now. */
+/* Wake up to n waiters. The address is not read: its object may be freed already. */
 static inline void dpa_futex_wake(_Atomic uint32_t *word, int n)
 {
 	syscall(SYS_futex, word, FUTEX_WAKE_PRIVATE, n, NULL, NULL, 0);

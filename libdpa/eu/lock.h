@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * lock.h - a lock for a few instructions of ops on EUs, which are not ended while they are in one.
- * One thread posts to a queue as a rule: taking it is one exchange.
+ * lock.h - a lock for a few instructions in ops of EUs; code is not killed while it is in an op.
+ * Usually one thread posts to a queue, and then taking the lock is one exchange.
  */
 #ifndef DPA_EU_LOCK_H
 #define DPA_EU_LOCK_H

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Work finds an EU and a thread.
+ * pool.c - assignment of work to an EU and a thread.
  *
- *   dispatch: take an EU (else: into the queue) -> take an idle thread (else: into `ready`) -> give
- *   a thread: execute, then with the same EU what waits for it (else: free the EU), then what is in
- *             `ready`, else idle
+ * dispatch: take an EU (else: into the queue) -> take an idle thread (else: into `ready`) -> hand
+ * the work to the thread: execute, then run work that waits for the same EU (else: free the EU),
+ * then work in `ready`, else idle
  *
- * No work is forgotten: a thread that frees an EU sets its bit and then reads the length of the
- * queue; a thread that queues adds to the length and then reads the bits. Idle threads and `ready`
- * do the same.
+ * No work is lost: a thread that frees an EU sets its bit and then reads the length of the queue; a
+ * thread that queues adds to the length and then reads the bits. Idle threads and `ready` do the
+ * same.
  */
 #include <sched.h>
 #include <string.h>
@@ -16,15 +16,15 @@
 #include "futex.h"
 #include "pool_int.h"
 
-#define IDLE_ROUNDS 512	 /* looks at the device that find nothing before a thread sleeps */
-#define BUSY_ROUNDS 1024 /* looks that find something for others */
-#define IDLE_PAUSES 1	 /* between two looks */
-#define IDLE_YIELD  32	 /* looks before others are let in */
+#define IDLE_ROUNDS 512	 /* polls of the device without a result before a thread sleeps */
+#define BUSY_ROUNDS 1024 /* polls with results for others */
+#define IDLE_PAUSES 1	 /* between two polls */
+#define IDLE_YIELD  32	 /* polls before the thread yields */
 #define SHARED	    DPA_EU_MAX
-#define YIELD_MS    10 /* between two looks for a kill whose signal came too early */
+#define YIELD_MS    10 /* between two checks for a kill whose signal came too early */
 
 struct dpa_work dpa_pool_stop_mark; /* as work: end the thread */
-static struct dpa_work look_mark;   /* as work: there is something in `ready` */
+static struct dpa_work look_mark;   /* as work: `ready` is not empty */
 
 struct dpa_pool dpa_pool = {.lock = PTHREAD_MUTEX_INITIALIZER,
 			    .queue_lock = ATOMIC_FLAG_INIT,
@@ -35,7 +35,10 @@ __thread struct dpal_eu *dpal_eu_self __attribute__((tls_model("initial-exec")))
 
 /* -------------------------------------------------------------- hand-over */
 
-/* After its idle bit was taken: the store is seen by a thread that spins; a sleeper is woken. */
+/*
+ * Hand work to a thread whose idle bit the caller has taken. A spinning thread sees the store; a
+ * sleeping one is woken.
+ */
 void dpa_pool_give(int thread, struct dpa_work *work)
 {
 	struct dpal_eu *eu = &dpa_pool.threads[thread];
@@ -63,8 +66,8 @@ static int claim_any_thread(void)
 }
 
 /*
- * The caller itself (idle, looking at the device), then one that spins, then where the work was
- * hot, then any.
+ * Claim a thread: the caller itself (idle, polling the device), else one that spins, else the one
+ * that ran the work last, else any.
  */
 static int claim_thread(struct dpa_work *work)
 {
@@ -80,7 +83,7 @@ static int claim_thread(struct dpa_work *work)
 	return claim_any_thread();
 }
 
-/* A thread that gave its EU away in a yield has one again. */
+/* Give an EU to a thread that gave its EU away in a yield. */
 static void grant_work(struct dpa_work *resume)
 {
 	struct dpal_eu *eu = (struct dpal_eu *)((char *)resume - offsetof(struct dpal_eu, resume));
@@ -89,7 +92,7 @@ static void grant_work(struct dpa_work *resume)
 	dpa_futex_wake(&eu->granted, 1);
 }
 
-/* The work has its EU. */
+/* Put work that has its EU on a thread. */
 static void put_on_thread(struct dpa_work *work)
 {
 	int t;
@@ -106,19 +109,19 @@ static void put_on_thread(struct dpa_work *work)
 	dpa_pool_lock_queues();
 	dpa_pool_push(&dpa_pool.ready, work);
 	dpa_pool_unlock_queues();
-	t = claim_any_thread(); /* one that became idle before it could see `ready` */
+	t = claim_any_thread(); /* a thread that became idle before it could see `ready` */
 	if (t >= 0)
 		dpa_pool_give(t, &look_mark);
 }
 
-/* An EU, or a place in the queue: then -1. */
+/* Take an EU, or queue the work and return -1. */
 static int take_eu_or_wait(struct dpa_work *work)
 {
 	int eu;
 
 	dpa_pool_lock_queues();
 	dpa_pool_push(&dpa_pool.queue, work);
-	eu = dpa_pool_take_eu(work); /* one that was freed before it could see the queue */
+	eu = dpa_pool_take_eu(work); /* one that was freed before its owner could see the queue */
 	if (eu >= 0)
 		dpa_pool_remove(&dpa_pool.queue, work);
 	dpa_pool_unlock_queues();
@@ -126,8 +129,8 @@ static int take_eu_or_wait(struct dpa_work *work)
 }
 
 /*
- * An EU for urgent work: a free one, which others may take meanwhile as if it were free, else
- * whichever.
+ * Borrow an EU for urgent work: a free one, which others may take over as if it were free, else
+ * any.
  */
 static int borrow_eu(const struct dpa_work *work)
 {
@@ -152,7 +155,7 @@ void dpa_pool_dispatch(struct dpa_work *work)
 	int eu;
 
 	if (self && atomic_load_explicit(&self->running, memory_order_relaxed) == work) {
-		self->again = work; /* at its own end: this thread sees to it */
+		self->again = work; /* dispatched at its own end: this thread runs it */
 		return;
 	}
 	if (work->urgent) {
@@ -180,7 +183,10 @@ bool dpa_pool_cancel(struct dpa_work *work)
 
 /* -------------------------------------------------------------- the threads */
 
-/* Few look at the device at a time: more would only take turns on the cores. */
+/*
+ * Return whether this thread may spin. Only a few poll the device at a time: more would compete for
+ * the cores.
+ */
 static bool may_spin(void)
 {
 	if (atomic_fetch_add_explicit(&dpa_pool.spinners, 1, memory_order_relaxed) <
@@ -193,9 +199,9 @@ static bool may_spin(void)
 static struct dpa_work *look_for_work(struct dpal_eu *me)
 {
 	/*
-	 * A thread that waits for the work that has just ended may share this core. No thread waits
-	 * for an activation, and the next element may come at once: giving the core away would
-	 * leave that to the progress thread, which then never gets to sleep.
+	 * A thread that waits for the work that has just ended may need this core. No thread waits
+	 * for an activation, and the next element may come at once: a yield would leave it to the
+	 * progress thread, which could then never sleep.
 	 */
 	if (me->awaited)
 		sched_yield();
@@ -238,8 +244,8 @@ static struct dpa_work *spin_for_work(struct dpal_eu *me)
 }
 
 /*
- * Sets `asleep`, looks again, sleeps: dpa_pool_give() stores `work`, then reads `asleep`, so that
- * one of both sees the other. NULL: it was stirred.
+ * Set `asleep`, check `work` again, then sleep. dpa_pool_give() stores `work`, then reads `asleep`,
+ * so one of the two sees the other. NULL: the thread was stirred.
  */
 static struct dpa_work *sleep_for_work(struct dpal_eu *me)
 {
@@ -274,7 +280,7 @@ void dpa_pool_stir(void)
 		if (!bits)
 			continue;
 		eu = &dpa_pool.threads[w * 64 + (uint32_t)__builtin_ctzll(bits)];
-		/* the hint first: the dispatch that follows is to find this one */
+		/* the hint first: the dispatch that follows shall find this thread */
 		if (atomic_compare_exchange_strong_explicit(&dpa_pool.spinner, &none, eu->index + 1,
 							    memory_order_relaxed,
 							    memory_order_relaxed) &&
@@ -299,7 +305,7 @@ static struct dpa_work *pop_ready(void)
 	return work;
 }
 
-/* Blocks until there is something; the idle bit is out while it waits. */
+/* Block until there is work; the idle bit is set while it waits. */
 static struct dpa_work *next_work(struct dpal_eu *me)
 {
 	struct dpa_work *work;
@@ -310,7 +316,7 @@ static struct dpa_work *next_work(struct dpal_eu *me)
 			return work;
 		atomic_store_explicit(&me->work, NULL, memory_order_relaxed);
 		dpa_pool_set_bit(dpa_pool.idle, me->index);
-		/* A dispatcher that pushed before it could see the bit. */
+		/* Check for a dispatcher that pushed before it could see the bit. */
 		if (!dpa_pool_is_empty(&dpa_pool.ready) &&
 		    dpa_pool_claim_bit(dpa_pool.idle, me->index))
 			continue;
@@ -324,7 +330,7 @@ static struct dpa_work *next_work(struct dpal_eu *me)
 	}
 }
 
-/* To share: the lowest that it may have. */
+/* Return an EU to share: the lowest that the work may have. */
 static int some_eu(const struct dpa_work *work)
 {
 	for (int eu = 0; eu < (int)dpa_pool.num_eus; eu++)
@@ -344,11 +350,11 @@ static void execute_on_eu(struct dpal_eu *me, struct dpa_work *work)
 	me->awaited = work->awaited;
 	atomic_store_explicit(&me->running, work, memory_order_release);
 	work->execute(work);
-	/* From here on `work` may be gone, unless it is me->again. */
+	/* From here on `work` may be freed, unless it is me->again. */
 	atomic_store_explicit(&me->running, NULL, memory_order_release);
 }
 
-/* The same again, unless others wait for the EU: then behind those. */
+/* Return the same work again, unless other work waits for the EU: then it queues behind that. */
 static struct dpa_work *again_or_next(struct dpa_work *work, int eu)
 {
 	if (dpa_pool_is_empty(&dpa_pool.queue))
@@ -360,7 +366,7 @@ static struct dpa_work *again_or_next(struct dpa_work *work, int eu)
 	return work;
 }
 
-/* After urgent work: an EU that was lent goes back, unless other work has taken it. */
+/* After urgent work: return a lent EU, unless other work has taken it. */
 static struct dpa_work *after_urgent(struct dpal_eu *me)
 {
 	if (me->again)
@@ -371,7 +377,7 @@ static struct dpa_work *after_urgent(struct dpal_eu *me)
 	return dpa_pool_offer(dpa_pool.free_eus, me->id);
 }
 
-/* As long as there is something for the EU that came with it. */
+/* Run work as long as some waits for the same EU. */
 static void execute_all(struct dpal_eu *me, struct dpa_work *work)
 {
 	while (work) {
@@ -412,14 +418,14 @@ int dpa_pool_progress(void)
 
 /* -------------------------------------------------------------------- yield */
 
-/* Waits for grant_work(); false: killed, and no EU is on its way any more. */
+/* Wait for grant_work(). False: killed, and no EU will be granted any more. */
 static bool wait_for_grant(struct dpal_eu *me)
 {
 	uint32_t g;
 
 	while (!(g = atomic_load_explicit(&me->granted, memory_order_seq_cst))) {
 		if (dpal_eu_killed(me) && dpa_pool_cancel(&me->resume)) {
-			me->shared = true; /* it ends without an EU of its own */
+			me->shared = true; /* it ends without its own EU */
 			return false;
 		}
 		dpa_futex_wait(&me->granted, 0, YIELD_MS);

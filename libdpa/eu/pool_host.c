@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The pool's threads are made and ended; code that runs on them is killed; in and out of it. */
+/*
+ * pool_host.c - the pool's threads: creation and end; kills of the code that runs on them; entry to
+ * device code and exit from it.
+ */
 #include <errno.h>
 #include <sched.h>
 #include <signal.h>
@@ -15,10 +18,10 @@
 #include "room.h"
 #include "pool_int.h"
 
-#ifdef __SANITIZE_THREAD__ /* has some 800 KiB of each thread's stack for itself */
+#ifdef __SANITIZE_THREAD__ /* ThreadSanitizer uses some 800 KiB of each thread's stack */
 #define EU_STACK (2048 * 1024)
 #else
-#define EU_STACK (1024 * 1024) /* static TLS of the process lies in it too */
+#define EU_STACK (1024 * 1024) /* static TLS of the process is in it too */
 #endif
 #define QUIESCE_SPINS 200
 
@@ -72,7 +75,7 @@ static void end_threads(void)
 
 	for (uint32_t i = 0; i < n; i++) {
 		while (!take_idle(i))
-			sched_yield(); /* on its way from the last work to idle */
+			sched_yield(); /* between its last work and idle */
 		dpa_pool_give((int)i, &dpa_pool_stop_mark);
 		pthread_join(dpa_pool.threads[i].thread, NULL);
 		free(dpa_pool.threads[i].altstack);
@@ -80,7 +83,7 @@ static void end_threads(void)
 	atomic_store_explicit(&dpa_pool.num_threads, 0, memory_order_relaxed);
 }
 
-/* Makes threads until there are that many, which is at most the limit. 0 or errno. */
+/* Create threads until there are `want`, which is at most the limit. 0 or errno. */
 static int have_threads(uint32_t want)
 {
 	int ret = 0;
@@ -99,7 +102,7 @@ int dpa_pool_try_reserve(uint32_t n)
 	uint32_t now = atomic_load(&dpa_pool.reserved);
 	int ret;
 
-	do { /* never above the limit, not even for a moment: others would find no room */
+	do { /* never exceed the limit, not even for a moment: other reservations would fail */
 		if (n > DPA_EU_THREADS - now)
 			return EAGAIN;
 	} while (!atomic_compare_exchange_weak(&dpa_pool.reserved, &now, now + n));
@@ -114,7 +117,8 @@ int dpa_pool_reserve(uint32_t n)
 	int ret = dpa_pool_try_reserve(n);
 
 	if (ret)
-		dpa_room_freed(); /* what was taken for a moment may be what another waited for */
+		/* another thread may have missed the room that was taken for a moment */
+		dpa_room_freed();
 	return ret;
 }
 
@@ -150,7 +154,7 @@ static void clear_list(struct dpa_list *l)
 	atomic_store_explicit(&l->len, 0, memory_order_relaxed);
 }
 
-/* As if nothing had ever been there. */
+/* Reset the pool to its initial state. */
 static void pool_in_child(void)
 {
 	pthread_mutex_init(&dpa_pool.lock, NULL);
@@ -247,7 +251,9 @@ static void kill_ticket(struct dpal_eu *eu, uint64_t ticket)
 	pthread_kill(eu->thread, dpa_fault_kill_signal());
 }
 
-/* The ticket is read before and after: the thread may go on to something else meanwhile. */
+/*
+ * Kill a work. The ticket is read before and after: the thread may switch to other work meanwhile.
+ */
 static void kill_work(struct dpal_eu *eu, void *work)
 {
 	uint64_t t = atomic_load_explicit(&eu->ticket, memory_order_seq_cst);
@@ -278,8 +284,9 @@ void dpa_pool_kill_owner(const void *owner)
 }
 
 /*
- * The one that it is in now: code that calls without a pause (one that looks for elements) would
- * hardly ever be found outside. The next op has begun after what the caller took away.
+ * Wait for the op that the thread is in now. Code that calls ops without a pause (a polling loop)
+ * is hardly ever seen outside of one; but the next op begins after the caller has removed the
+ * object.
  */
 static void wait_for_op(struct dpal_eu *eu, void *arg)
 {
@@ -300,7 +307,7 @@ void dpa_pool_quiesce(void)
 
 /* ------------------------------------------------------- into device code */
 
-/* The owner first: a thread that reads the new ticket reads this owner too. */
+/* Store the owner first: a thread that reads the new ticket reads this owner too. */
 void dpal_eu_enter(const void *owner)
 {
 	struct dpal_eu *eu = dpal_eu_self;
@@ -312,9 +319,7 @@ void dpal_eu_enter(const void *owner)
 	dpa_watchdog_begin();
 }
 
-/*
- * `left` before the ticket: a thread that reads the even ticket reads the owner that was left, too.
- */
+/* Store `left` before the ticket: a thread that reads the even ticket reads the left owner too. */
 void dpal_eu_exit(void)
 {
 	struct dpal_eu *eu = dpal_eu_self;
@@ -331,8 +336,8 @@ void dpal_eu_gone(void)
 }
 
 /*
- * setjmp, not a context switch: device code runs on the thread's own stack, and the sanitizers can
- * forget frames that are jumped over.
+ * Call device code with setjmp, not with a context switch: device code runs on the thread's own
+ * stack, and the sanitizers can forget frames that a jump skips.
  */
 enum dpal_eu_end dpal_eu_call(void (*fn)(void *arg), void *arg)
 {
@@ -343,7 +348,7 @@ enum dpal_eu_end dpal_eu_call(void (*fn)(void *arg), void *arg)
 		dpal_eu_hold(eu);
 		eu->in_user = true;
 		atomic_signal_fence(memory_order_seq_cst);
-		if (!dpal_eu_goes_on(eu)) /* its signal came too early */
+		if (!dpal_eu_goes_on(eu)) /* the kill's signal came too early */
 			dpal_eu_leave(DPA_EU_KILLED);
 		fn(arg);
 		how = 1 + DPA_EU_RETURNED;
@@ -364,13 +369,14 @@ _Noreturn void dpal_eu_leave(enum dpal_eu_end how)
 {
 	struct dpal_eu *eu = dpal_eu_self;
 
-	eu->in_user = false; /* a kill from here on is too late */
+	eu->in_user = false; /* a kill has no effect from here on */
 	if (how == DPA_EU_KILLED && dpa_watchdog_hit(eu))
 		how = DPA_EU_FAULTED;
 	if (how == DPA_EU_FAULTED || dpa_fatal_is_of(eu))
 		dpa_crash_capture_here();
 	atomic_signal_fence(memory_order_seq_cst);
-	/* Not _longjmp(), which does the same: ThreadSanitizer would keep the frames as if on the
-	 * stack. */
+	/*
+	 * Do not use _longjmp(), which does the same: ThreadSanitizer would not remove the frames.
+	 */
 	longjmp(eu->out, 1 + (int)how);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The pool's queues, and which EU a work gets. */
+/* pool_queue.c - the pool's queues, and the choice of an EU for a work. */
 #include <sched.h>
 #include "pool_int.h"
 
@@ -124,7 +124,7 @@ struct dpa_work *dpa_pool_offer(_Atomic uint64_t *map, int eu)
 	dpa_pool_set_bit(map, eu);
 	if (dpa_pool_is_empty(&dpa_pool.queue))
 		return NULL;
-	/* A thread that queues after this takes the EU itself, under the lock. */
+	/* A thread that queues after this point takes the EU itself, under the lock. */
 	dpa_pool_lock_queues();
 	if (dpa_pool_claim_bit(map, eu)) {
 		next = dpa_pool_pop_for(eu);

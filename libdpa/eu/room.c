@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The queue for room. Nothing is forgotten: an asker adds to the length (seq_cst), then tries; a
- * thread that gives room back does so (seq_cst), then reads the length.
+ * room.c - the queue for room. No request is lost: a requester adds to the length (seq_cst), then
+ * tries; a thread that returns room does so (seq_cst), then reads the length.
  */
 #include "room.h"
 #include <pthread.h>
@@ -15,7 +15,7 @@ static struct {
 	_Atomic uint32_t len;	       /* written under the lock */
 } waiting = {.lock = PTHREAD_MUTEX_INITIALIZER, .tail = &waiting.head};
 
-/* Under the lock. Those that have room now, off the queue, in their order. */
+/* Return the requests that have room now, removed from the queue, in order. The lock is held. */
 static struct dpa_room *serve_room(void)
 {
 	struct dpa_room *first = NULL, **last = &first, *r;

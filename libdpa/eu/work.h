@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* work.h - a piece of work for an EU: an activation, a thread of a launched kernel, an RPC. */
+/* work.h - one work item for an EU: an activation, a thread of a launched kernel, an RPC. */
 #ifndef DPA_EU_WORK_H
 #define DPA_EU_WORK_H
 
@@ -18,10 +18,10 @@ struct dpa_work {
 	 */
 	void (*execute)(struct dpa_work *work);
 	const uint64_t *eus; /* bits of the EUs that relaxed work may have, NULL: any */
-	int32_t pin;	     /* the EU that it must have, DPA_EU_ANY: whichever is free */
+	int32_t pin;	     /* the EU that it must have; DPA_EU_ANY: any free one */
 	bool urgent;	     /* shares an EU when none is free, never waits */
 	bool awaited;	     /* a thread may be waiting for its end */
-	int32_t eu;	     /* that it was given: written by the dispatcher, then by its thread */
+	int32_t eu;	     /* EU assigned to it: written by the dispatcher, then by its thread */
 	_Atomic int32_t last_eu, last_thread; /* hints: where it ran last, -1: nowhere */
 };
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* EUs: how many there are, which a context may use, and which one a thread wants. */
+/*
+ * affinity.c - EUs: their number, the EUs that a context may use, and the EU of a thread's
+ * affinity.
+ */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,20 +11,20 @@
 #define EUS_PER_CORE 16u
 
 struct doca_dpa_eu_affinity {
-	struct doca_dpa *dpa; /* its memory is held */
+	struct doca_dpa *dpa; /* its memory is referenced */
 	int eu;
-	uint32_t refs; /* the user's, and one for each thread that has it */
+	uint32_t refs; /* references: the user's, and one for each thread with it */
 };
 
-/* ------------------------------------------------------------ what there is */
+/* ------------------------------------------------------------------- counts */
 
-/* Without a free EU (all are in groups) relaxed work has the whole partition. */
+/* Without a free EU (all are in groups) relaxed work may use the whole partition. */
 static struct dpal_eu_set *relaxed_set(struct dpa_eumgmt_eus *eus)
 {
 	return dpal_eu_set_count(&eus->free) ? &eus->free : &eus->pool;
 }
 
-/* A damaged file: all EUs. */
+/* With a damaged file: all EUs. */
 int dpa_ctx_find_eus(struct doca_dpa *dpa)
 {
 	return dpa_eumgmt_of(dpa->dev->ctx, &dpa->eus) == ENOMEM ? ENOMEM : 0;
@@ -37,7 +40,7 @@ uint32_t dpa_ctx_max_threads(struct doca_dpa *dpa)
 	return dpal_eu_set_count(relaxed_set(&dpa->eus));
 }
 
-/* Of a context in any state. */
+/* Get the EUs of a context in any state. */
 static void eus_of(const struct doca_dpa *dpa, struct dpa_eumgmt_eus *eus)
 {
 	if (dpa->state == DPA_STARTED)

@@ -12,34 +12,34 @@ struct dpa_launch;
 
 /*
  * RPCs and launches that a started context has in flight. It keeps room for one RPC and for one
- * thread of a launch reserved in the pool, so that neither has to make a thread.
+ * thread of a launch reserved in the pool, so that neither must create a thread.
  */
 struct dpa_launches {
 	pthread_mutex_t lock;
-	pthread_cond_t fewer;	 /* one is off the list */
+	pthread_cond_t fewer;	 /* signalled when one leaves the list */
 	struct dpa_launch *list; /* under the lock: launched and not ended */
 	_Atomic uint32_t rpcs;	 /* in flight */
-	_Atomic uint32_t room;	 /* 1: the launch's place is free */
+	_Atomic uint32_t room;	 /* 1: the place for a launch is free */
 };
 
-/* For a context that is started: 0 or errno. */
+/* Begin, for a context that is started: 0 or errno. */
 int dpa_launches_begin(struct doca_dpa *dpa);
 /*
- * Drops launches that wait for an event; gives those that run a second to end and then ends them by
- * force. Of one context (an extended one), or (NULL) of all.
+ * Drop launches that wait for an event; give running ones one second to end, then kill them.
+ * Applies to one context (an extended one), or (NULL) to all.
  */
 void dpa_launches_halt(struct dpa_launches *all, const struct doca_dpa *dpa);
-/* For a base context that is stopped: the same, and the end of it. */
+/* Do the same for a base context that is stopped, and free the rest. */
 void dpa_launches_end(struct doca_dpa *dpa);
 
-/* The callable entry behind a stub. Errors are those of launches and RPCs. */
+/* The callable entry of a stub. Errors are those of launches and RPCs. */
 struct dpa_callee {
 	const struct dpa_app_entry *app;
 	const struct dpa_image_entry *image;
 };
 doca_error_t dpa_find_callee(struct doca_dpa *dpa, doca_dpa_func_t *func, bool rpc,
 			     struct dpa_callee *out);
-/* Its entry in the statistics is made here if it is the first time, not while an EU waits. */
+/* Create its entry in the statistics at the first call, before an EU waits for it. */
 static inline void dpa_callee_count(struct doca_dpa *dpa, const struct dpa_callee *c,
 				    enum dpa_stat_kind kind)
 {
@@ -50,7 +50,7 @@ static inline void dpa_callee_count(struct doca_dpa *dpa, const struct dpa_calle
 
 /* ----------------------------------------------------- affinity and groups */
 
-/* Rank and size as dpal_run has them. Any thread. */
+/* Return rank and size for dpal_run. Any thread. */
 static inline void dpa_thread_place(const struct doca_dpa_thread *t, uint32_t *rank, uint32_t *n)
 {
 	uint64_t place = atomic_load_explicit(&t->place, memory_order_acquire);
@@ -59,22 +59,22 @@ static inline void dpa_thread_place(const struct doca_dpa_thread *t, uint32_t *r
 	*n = place ? (uint32_t)(place >> 32) : 1;
 }
 
-/* A thread that is destroyed leaves its group, which is stopped. */
+/* Remove a thread that is destroyed from its group, which is stopped. */
 void dpa_thread_leave_group(struct doca_dpa_thread *t);
 void dpa_affinity_hold(const struct doca_dpa_eu_affinity *a);
 void dpa_affinity_release(const struct doca_dpa_eu_affinity *a);
-/* The EU that it names, DPA_EU_ANY: none, or no affinity. */
+/* Return the EU of an affinity; DPA_EU_ANY: none, or no affinity. */
 int dpa_affinity_eu(const struct doca_dpa_eu_affinity *a);
-/* Of a started context: the EUs for relaxed work, and how many they are. */
+/* Return the EUs for relaxed work of a started context, and their number. */
 const uint64_t *dpa_ctx_eus(struct doca_dpa *dpa);
 uint32_t dpa_ctx_max_threads(struct doca_dpa *dpa);
-/* Reads the partitions of the adapter instance. For a context that is started. 0 or ENOMEM. */
+/* Read the partitions of the adapter instance, for a context that is started. 0 or ENOMEM. */
 int dpa_ctx_find_eus(struct doca_dpa *dpa);
 
 /* ---------------------------------------------------------- in context.c */
 
 void dpa_sink_close(struct dpa_sink *sink);
-/* An extended context again, while its base is started. */
+/* Start an extended context again, while its base is started. */
 doca_error_t dpa_extended_start(struct doca_dpa *dpa);
 void dpa_extended_stop(struct doca_dpa *dpa);
 

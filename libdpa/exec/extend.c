@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Extended contexts: the program of a base context works with another device too. One exists
- * started, within the base's time. Its memory outlives it until the base's is freed: device code
- * that has chosen it by device_set() may still look for handles in its (empty) table.
+ * extend.c - extended contexts: the program of a base context uses another device too. An extended
+ * context is started when it is created, and ends before its base. Its memory stays until that of
+ * the base is freed: device code that has selected it by device_set() may still look up handles in
+ * its (empty) table.
  */
 #include <stdlib.h>
 #include "exec.h"

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Thread groups: they give their threads a rank. */
+/* group.c - thread groups: assign ranks to their threads. */
 #include <stdlib.h>
 #include "exec.h"
 
 struct doca_dpa_tg {
-	struct doca_dpa *dpa; /* its memory is held */
+	struct doca_dpa *dpa; /* its memory is referenced */
 	uint32_t num;
 	bool started;
 	struct doca_dpa_thread *threads[];
@@ -27,7 +27,7 @@ doca_error_t doca_dpa_thread_group_create(struct doca_dpa *dpa, unsigned int num
 	return DOCA_SUCCESS;
 }
 
-/* Running activations have read their rank already. */
+/* Stop a group. Running activations have read their rank already. */
 static void halt_group(struct doca_dpa_tg *g)
 {
 	g->started = false;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Kernel launches.
+ * launch.c - kernel launches.
  *
  *   launch -> (watch of the wait event) -> room in the pool -> a work for each thread -> the last
- *   one that ends updates the completion event and frees the launch
+ *   one to end updates the completion event and frees the launch
  *
  * A launch belongs to its context's list from the call until it is freed. The thread that takes it
- * off the list, under the lock, frees it: the one that ends last, or the host's that drops a launch
- * which never began.
+ * off the list, under the lock, frees it: the last one to end, or the host's thread that drops a
+ * launch which never began.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -20,7 +20,7 @@
 
 #define MAX_THRESHOLD 254
 #define ARGS_ALIGN    64
-#define STOP_MS	      1000 /* for running kernels to end by themselves */
+#define STOP_MS	      1000 /* time for running kernels to end by themselves */
 #define KILL_MS	      20   /* between two signals */
 
 struct part {
@@ -35,11 +35,11 @@ struct dpa_launch {
 	struct dpa_launch *next, **prev; /* of the context's list, under its lock */
 	struct doca_dpa *dpa;		 /* that it was launched on */
 	const struct dpa_image_entry *entry;
-	struct doca_sync_event *wait, *comp; /* held; NULL: none */
+	struct doca_sync_event *wait, *comp; /* referenced; NULL: none */
 	uint64_t comp_count;
 	bool add;
-	bool has_room;	       /* the context's place, instead of one of its own */
-	uint32_t own;	       /* places that it has reserved in the pool */
+	bool has_room;	       /* uses the context's place instead of its own */
+	uint32_t own;	       /* places that it has reserved itself in the pool */
 	_Atomic uint32_t bad;  /* a thread did not return: no completion */
 	_Atomic uint32_t left; /* threads that have not ended */
 	uint32_t num;	       /* threads */
@@ -83,8 +83,8 @@ static void free_launch(struct dpa_launch *l)
 }
 
 /*
- * The event before the place: a thread that waits for it may launch again, and must find the place
- * free.
+ * Finish a launch. Free the place before the event is set: a thread that waits for the event may
+ * launch again, and must find the place free.
  */
 static void finish_launch(struct dpa_launch *l)
 {
@@ -99,7 +99,7 @@ static void finish_launch(struct dpa_launch *l)
 	}
 	pthread_mutex_lock(&all->lock);
 	unlist_launch(l);
-	/* under the lock: the thread that waits for the end frees `all` */
+	/* under the lock: the thread that waits for the end then frees `all` */
 	pthread_cond_broadcast(&all->fewer);
 	pthread_mutex_unlock(&all->lock);
 	free_launch(l);
@@ -138,14 +138,14 @@ static void run_part(struct dpa_work *work)
 		finish_launch(l);
 }
 
-/* The last dispatch may be the end of the launch. */
+/* Dispatch all works. The last dispatch may already end the launch. */
 static void start_parts(struct dpa_launch *l)
 {
 	for (uint32_t i = 0, n = l->num; i < n; i++)
 		dpa_pool_dispatch(&l->parts[i].work);
 }
 
-/* dpa_room.take: a place for each thread. */
+/* dpa_room.take: reserve a place for each thread. */
 static bool take_launch_room(struct dpa_room *r)
 {
 	struct dpa_launch *l = container_of(r, struct dpa_launch, ask);
@@ -168,7 +168,7 @@ static void on_room(struct dpa_room *r)
 	start_parts(container_of(r, struct dpa_launch, ask));
 }
 
-/* Under the lock of the watches: room is asked for when it is dropped. */
+/* Handle the event, under the lock of the watches: room is requested after the lock is released. */
 static void on_event(struct dpa_se_watch *w)
 {
 	(void)w;
@@ -210,7 +210,7 @@ static doca_error_t check_call(const struct call *c, struct dpa_callee *callee)
 		return DOCA_ERROR_INVALID_VALUE;
 	if (!dpa_ctx_usable(c->dpa) || doca_dpa_peek_at_last_error(c->dpa))
 		return DOCA_ERROR_BAD_STATE;
-	/* finding the entry takes a context's first launch longer than all the rest */
+	/* at a context's first launch, finding the entry takes longer than all other steps */
 	if (!c->wait)
 		dpa_pool_stir();
 	if (c->num > dpa_ctx_max_threads(c->dpa) ||
@@ -266,7 +266,7 @@ static void enlist_launch(struct dpa_launch *l)
 	pthread_mutex_unlock(&all->lock);
 }
 
-/* Off the list again: nothing of it has begun or will. */
+/* Take a launch off the list: nothing of it has begun or will begin. */
 static void drop_launch(struct dpa_launch *l)
 {
 	struct dpa_launches *all = launches_of(l);
@@ -290,7 +290,10 @@ static doca_error_t launch_call(const struct call *c, va_list *ap)
 	l = make_launch(c, &callee, ap);
 	if (!l)
 		return DOCA_ERROR_DRIVER;
-	/* what waits for its event holds no room meanwhile: others could need it to get there */
+	/*
+	 * a launch that waits for its event holds no room: other work could need it to set the
+	 * event
+	 */
 	if (dpa_pool_provide(l->num -
 			     atomic_load_explicit(&launches_of(l)->room, memory_order_relaxed))) {
 		free_launch(l);
@@ -374,15 +377,15 @@ int dpa_launches_begin(struct doca_dpa *dpa)
 	return 0;
 }
 
-/* Of a context, or (NULL) all. */
+/* Return whether it belongs to a context, or (NULL) to any. */
 static bool is_of(const struct dpa_launch *l, const struct doca_dpa *dpa)
 {
 	return !dpa || l->dpa == dpa;
 }
 
 /*
- * A launch that waits for its event, room or an EU never begins. Adds the launches of which nothing
- * is left to `gone`, taken off the list. The lock is held.
+ * Cancel launches that wait for their event, room or an EU. Launches without remaining work move
+ * from the list to `gone`. The lock is held.
  */
 static void cancel_launches(struct dpa_launches *all, const struct doca_dpa *dpa,
 			    struct dpa_launch **gone)
@@ -415,7 +418,7 @@ static bool is_any_left(struct dpa_launches *all, const struct doca_dpa *dpa)
 	return false;
 }
 
-/* The lock is held. False: the time is over. */
+/* Wait for the remaining launches. The lock is held. False: timeout. */
 static bool wait_for_rest(struct dpa_launches *all, const struct doca_dpa *dpa, int ms)
 {
 	const struct timespec end = dpal_deadline((uint32_t)ms);
@@ -440,7 +443,7 @@ void dpa_launches_halt(struct dpa_launches *all, const struct doca_dpa *dpa)
 	pthread_mutex_lock(&all->lock);
 	cancel_launches(all, dpa, &gone);
 	if (!wait_for_rest(all, dpa, STOP_MS))
-		do { /* again: one whose event came just before may ask for room just now */
+		do { /* repeat: a launch whose event came just before may request room now */
 			cancel_launches(all, dpa, &gone);
 			kill_parts(all, dpa);
 		} while (!wait_for_rest(all, dpa, KILL_MS));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Where the log and the trace of device code go. */
+/* logfiles.c - destinations of the log and the trace of device code. */
 #include <stdlib.h>
 #include <string.h>
 #include "exec.h"
@@ -13,7 +13,7 @@ void dpa_sink_close(struct dpa_sink *sink)
 }
 
 /*
- * The path that was set before stays when it fails. "e": not for programs that this one executes.
+ * Set the path. On failure the previous path stays. "e": executed programs do not inherit the file.
  */
 static doca_error_t set_path(struct dpa_sink *sink, const char *path)
 {

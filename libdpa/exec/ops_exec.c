@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Calls of device code: its EU, its rank, and its trace. The rules are in ops.h. */
+/* ops_exec.c - calls of device code: its EU, its rank, and its trace. The rules are in ops.h. */
 #include <sched.h>
 #include "ops_exec.h"
 
@@ -26,7 +26,7 @@ uint32_t dpa_op_num_threads(void)
 }
 
 /*
- * Only kernels of a launch give their EU away: a program that activates a thread relies on its
+ * Yield. Only kernels of a launch yield their EU: a program that activates a thread relies on its
  * running.
  */
 void dpa_op_yield(void)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * RPCs: the caller hands the call to a thread of the pool and waits for it; one hand-over there and
- * one back. Everything lies on the caller's stack; the last that the EU does with it is the
+ * rpc.c - RPCs: the caller hands the call to a thread of the pool and waits for it: one hand-over
+ * in each direction. All data lie on the caller's stack; the EU's last access to them is the
  * exchange of `done`.
  */
 #include <sched.h>
@@ -14,9 +14,9 @@
 #include "exec.h"
 
 #define ARGS_ALIGN  64
-#define ARGS_STACK  1024  /* bytes of arguments for which nothing is allocated */
-#define SPIN_PAUSES 20	  /* of the caller, before it lets others have the core */
-#define SPIN_NS	    20000 /* that it does so for, before it sleeps */
+#define ARGS_STACK  1024  /* bytes of arguments that need no allocation */
+#define SPIN_PAUSES 20	  /* pauses of the caller before it yields the core */
+#define SPIN_NS	    20000 /* time that the caller spins before it sleeps */
 
 enum { RUNS, OVER, SLEEPS };
 
@@ -43,7 +43,7 @@ static void run_rpc(struct dpa_work *work)
 
 	r->returned = dpal_run_code(&r->run, rpc_entry, r) == DPA_EU_RETURNED;
 	if (atomic_exchange_explicit(&r->done, OVER, memory_order_acq_rel) == SLEEPS)
-		dpa_futex_wake(&r->done, 1); /* an address only: it may be gone */
+		dpa_futex_wake(&r->done, 1); /* only the address is used: the memory may be gone */
 }
 
 static bool is_over(struct rpc *r)
@@ -51,7 +51,7 @@ static bool is_over(struct rpc *r)
 	return atomic_load_explicit(&r->done, memory_order_acquire) == OVER;
 }
 
-/* The EU may share this core: after some pauses it is let in. */
+/* Spin for the end. The EU may need this core: yield after some pauses. */
 static bool spin_for_rpc(struct rpc *r)
 {
 	uint64_t end;
@@ -82,7 +82,7 @@ static void wait_for_rpc(struct rpc *r)
 		dpa_futex_wait(&r->done, SLEEPS, -1);
 }
 
-/* The context's place, or (calls overlap, which the API forbids) one more. */
+/* Take the context's place, or one more if calls overlap, which the API forbids. */
 static bool take_rpc_room(struct dpa_launches *all)
 {
 	if (!atomic_fetch_add_explicit(&all->rpcs, 1, memory_order_acq_rel) || !dpa_pool_reserve(1))

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The EUs of an application, from the text of a YAML file (flexio.h has the format). */
+/*
+ * resources.c - the EUs of an application, from the text of a YAML file (flexio.h has the format).
+ */
 #include <libflexio/flexio.h>
 #include <dpa/dpa_image.h>
 #include <string.h>
@@ -24,7 +26,7 @@ struct flexio_resource {
 	char eugs[DPA_EUMGMT_GROUPS][DPA_EUMGMT_NAME + 1];
 };
 
-/* The state of reading. */
+/* State of the parsing. */
 struct app {
 	const char *key;
 	bool found, has_eus, has_eugs;
@@ -39,7 +41,7 @@ static size_t node_line(const yaml_node_t *n)
 	return n->start_mark.line + 1;
 }
 
-/* The text of a scalar; NULL: it is none, or has a NUL. */
+/* Return the text of a scalar; NULL: it is no scalar, or contains a NUL. */
 static const char *node_text(const yaml_node_t *n)
 {
 	const char *text = n->type == YAML_SCALAR_NODE ? (const char *)n->data.scalar.value : NULL;
@@ -82,7 +84,7 @@ static bool app_add_eug(struct app *app, const yaml_node_t *item)
 	return true;
 }
 
-/* One item, or a list of them. */
+/* Add one item, or a list of them. */
 static bool app_add_items(struct app *app, yaml_document_t *doc, const yaml_node_t *value,
 			  item_fn *add)
 {
@@ -134,7 +136,7 @@ static bool app_take(struct app *app, yaml_document_t *doc, const yaml_node_t *v
 	return true;
 }
 
-/* Looks at each mapping of the document: aliases and depth cost nothing that way. */
+/* Check each mapping of the document: this handles aliases and any depth. */
 static bool app_find(struct app *app, yaml_document_t *doc)
 {
 	for (yaml_node_t *n = doc->nodes.start; n < doc->nodes.top; n++) {
@@ -152,7 +154,7 @@ static bool app_find(struct app *app, yaml_document_t *doc)
 	return true;
 }
 
-/* All documents of the text. */
+/* Read all documents of the text. */
 static bool app_read(struct app *app, yaml_parser_t *parser)
 {
 	for (;;) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Finding the CUDA driver. */
+/* cuda.c - look-up of the CUDA driver. */
 #include <dlfcn.h>
 #include <pthread.h>
 #include <stdbool.h>
@@ -11,7 +11,7 @@
 
 static struct {
 	pthread_mutex_t lock;
-	bool tried, usable; /* tried: a driver was found */
+	bool tried, usable; /* tried: the look-up is done; usable: a driver was found */
 	struct dpa_cuda api;
 } found = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
@@ -55,7 +55,7 @@ static const struct cuda_symbol symbols[] = {
 	OPTION("cuMemcpyBatchAsync", batch12),
 };
 
-/* Names that a driver or a stand-in may lack the suffix of. */
+/* Find a symbol; a driver or a stand-in may lack the suffix of its name. */
 static void *find_symbol(void *from, const char *name)
 {
 	void *p = dlsym(from, name);
@@ -69,7 +69,7 @@ static void *find_symbol(void *from, const char *name)
 	return strcmp(plain, "cuDevicePrimaryCtxRelease") ? NULL : dlsym(from, plain);
 }
 
-/* NULL: all there; else the name of one that is not. */
+/* Find all symbols. NULL: found; else the name of a missing one. */
 static const char *find_symbols(void *from, struct dpa_cuda *api)
 {
 	for (size_t i = 0; i < sizeof(symbols) / sizeof(*symbols); i++) {
@@ -83,8 +83,8 @@ static const char *find_symbols(void *from, struct dpa_cuda *api)
 }
 
 /*
- * The process's own first. @load: also a driver that is not loaded yet. False: none. RTLD_DEFAULT is
- * NULL with glibc, hence the second result.
+ * Find the driver: first functions of the process itself. @load: also load a driver. False: none.
+ * RTLD_DEFAULT is NULL with glibc, hence the second result.
  */
 static bool open_driver(bool load, void **from)
 {

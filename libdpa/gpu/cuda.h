@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * cuda.h - the CUDA driver API, as far as libdpa calls it, found at run time.
+ * cuda.h - the part of the CUDA driver API that libdpa calls, found at run time.
  *
- * Names, numbers and types are those of the driver API's reference. A process that has functions of
- * these names already (a stand-in for the driver) has them used; else it is libcuda.so.1.
+ * Names, numbers and types are those of the driver API's reference. If the process has functions of
+ * these names already (a stand-in for the driver), they are used; else libcuda.so.1 is loaded.
  */
 #ifndef DPA_GPU_CUDA_H
 #define DPA_GPU_CUDA_H
@@ -34,7 +34,10 @@ enum {
 	CU_MEMCPY_SRC_ACCESS_ORDER_STREAM = 1,
 };
 
-/* CUmemcpyAttributes: how the copies of a batch read their sources. Locations are hints: none. */
+/*
+ * CUmemcpyAttributes: how the copies of a batch read their sources. Locations are hints; none are
+ * given.
+ */
 struct cu_batch_attr {
 	int order;
 	struct {
@@ -64,7 +67,7 @@ struct dpa_cuda {
 	CUresult (*stream_create)(CUstream *stream, unsigned int flags);
 	CUresult (*stream_destroy)(CUstream stream);
 	CUresult (*stream_wait)(CUstream stream);
-	/* may be NULL, in older drivers */
+	/* may be NULL: older drivers lack them */
 	CUresult (*range_handle)(void *handle, CUdeviceptr ptr, size_t size, int type,
 				 unsigned long long flags);
 	/* one of the two, or none: CUDA 13, 12.8 */
@@ -76,11 +79,17 @@ struct dpa_cuda {
 			    size_t *fail_idx, CUstream stream);
 };
 
-/* The driver, initialised; NULL: there is none, or it cannot be used (the log has why). Any thread. */
+/*
+ * Return the driver, initialised; NULL: there is none, or it cannot be used (the log has the
+ * reason). Any thread.
+ */
 const struct dpa_cuda *dpa_cuda(void);
-/* The same, if the process has it already. Loads nothing: NULL costs a look. Any thread. */
+/*
+ * Return the driver if the process has it already. Loads nothing: NULL costs one look-up. Any
+ * thread.
+ */
 const struct dpa_cuda *dpa_cuda_if_used(void);
-/* Text of an error, static. */
+/* Return the text of an error, which is static. */
 const char *dpa_cuda_error(CUresult error);
 
 #endif

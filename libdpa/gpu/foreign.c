@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * GPU memory as a region of the adapter's, which the CPU does not reach: by copies of the driver,
- * through memory that the GPU knows. A call of the driver costs microseconds, a batch of copies
- * little more than one.
+ * foreign.c - GPU memory as a region of the adapter. The CPU cannot access it: copies of the driver
+ * move the bytes through host memory that is registered with the GPU. A call of the driver costs
+ * microseconds, and a batch of copies little more than one copy.
  */
 #include <errno.h>
 #include <inttypes.h>
@@ -14,7 +14,7 @@
 
 #define BATCH 512 /* copies of one call */
 
-/* ---------------------------------------------------------------- whose memory */
+/* ------------------------------------------------------------- owner of memory */
 
 static bool is_gpu_memory(const struct dpa_cuda *cuda, uint64_t addr)
 {
@@ -63,14 +63,14 @@ struct dpa_gpu_dev *dpa_gpu_of_memory(const void *addr, size_t length, bool *bad
 
 /* ------------------------------------------------------------------------ copies */
 
-/* Where a piece of what comes from the GPU goes when it is here. */
+/* Destination of a segment that comes from the GPU. */
 struct scatter {
 	void *to;
 	const void *from;
 	size_t length;
 };
 
-/* Copies between the bounce memory and the GPU that are to go in one call. */
+/* Copies between the bounce memory and the GPU, collected for one call. */
 struct gpu_batch {
 	CUdeviceptr dst[BATCH], src[BATCH];
 	size_t length[BATCH];
@@ -88,7 +88,7 @@ static CUresult call_batch(struct dpa_gpu_dev *dev, struct gpu_batch *b)
 	size_t first = 0, failed;
 	CUresult ret = CUDA_SUCCESS;
 
-	/* a driver that has the call and refuses it is asked one by one */
+	/* a driver that has the call but refuses it gets single copies */
 	if (b->n > 1 && cuda->batch &&
 	    !cuda->batch(b->dst, b->src, b->length, b->n, &attr, &first, 1, dev->stream))
 		return CUDA_SUCCESS;
@@ -113,7 +113,7 @@ static uint64_t now_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
-/* Calls the driver for what was collected, and waits until it is done. */
+/* Call the driver for the collected copies, and wait until they are done. */
 static CUresult call_driver(struct dpa_gpu_dev *dev, struct gpu_batch *b)
 {
 	struct dpa_gpu_count *c = &dev->count;
@@ -121,7 +121,7 @@ static CUresult call_driver(struct dpa_gpu_dev *dev, struct gpu_batch *b)
 	CUresult ret = call_batch(dev, b), waited;
 	uint64_t took;
 
-	/* also where one failed: those before it use the bounce memory until then */
+	/* wait also if one failed: earlier copies use the bounce memory until then */
 	waited = dev->cuda->stream_wait(dev->stream);
 	took = now_ns() - begin;
 	c->calls++;
@@ -133,7 +133,7 @@ static CUresult call_driver(struct dpa_gpu_dev *dev, struct gpu_batch *b)
 	return ret ? ret : waited;
 }
 
-/* Carries out what was collected. */
+/* Carry out the collected copies. */
 static CUresult flush_batch(struct dpa_gpu_dev *dev, struct gpu_batch *b)
 {
 	CUresult ret;
@@ -149,7 +149,10 @@ static CUresult flush_batch(struct dpa_gpu_dev *dev, struct gpu_batch *b)
 	return ret;
 }
 
-/* One that goes on where the last one ends is part of it: in the bounce memory all do. */
+/*
+ * Return whether a copy continues the last one in GPU memory; in the bounce memory all copies are
+ * adjacent.
+ */
 static bool extends(const struct gpu_batch *b, uint64_t gpu)
 {
 	const unsigned int i = b->n - 1;

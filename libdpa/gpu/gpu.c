@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* GPUs: opening, contexts, objects that use them. */
+/* gpu.c - GPUs: opening, contexts, objects that use them. */
 #include <errno.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -43,7 +43,7 @@ static void close_dev(struct dpa_gpu_dev *dev)
 	free(dev);
 }
 
-/* The stream and the memory of copies. */
+/* Create the stream and the memory for copies. */
 static bool prepare_copies(struct dpa_gpu_dev *dev)
 {
 	CUresult ret;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Memory for kernels and the adapter. Memory of the host is a shared mapping of a memfd: its pages
- * stay when the process forks, and CUDA registers them.
+ * mem.c - memory for kernels and the adapter. Memory of the host is a shared mapping of a memfd:
+ * its pages stay when the process forks, and CUDA registers them.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -26,7 +26,7 @@ void *dpa_gpu_map_host(size_t size)
 	return p == MAP_FAILED ? NULL : p;
 }
 
-/* Kernels use the address of the CPU, as all GPUs of 64-bit systems do. */
+/* Return whether kernels use the address of the CPU, as all GPUs of 64-bit systems do. */
 static bool is_unified(const struct dpa_cuda *cuda, void *p)
 {
 	CUdeviceptr gpu;
@@ -214,7 +214,10 @@ doca_error_t doca_gpu_mem_free(struct doca_gpu *gpu, void *memptr_gpu)
 	return DOCA_SUCCESS;
 }
 
-/* One that cannot be mapped is of no use to this adapter: the pointer is. */
+/*
+ * Return whether a dma-buf can be mapped. This adapter cannot use one that cannot; then it uses the
+ * pointer.
+ */
 static bool can_map(int fd)
 {
 	const size_t page = (size_t)getpagesize();

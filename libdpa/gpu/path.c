@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * RDMA contexts whose data path is a kernel: what it sees of the queues (dpa/dpa_gpu.h).
+ * path.c - RDMA contexts whose data path is a kernel: its view of the queues (dpa/dpa_gpu.h).
  *
  *   GPU memory     struct doca_gpu_dev_rdma, its receive queue, the connections: written here by
  *                  copies of the driver, which do not wait for kernels
@@ -22,7 +22,7 @@
 
 /* ----------------------------------------------------------------------- pinning */
 
-/* 0 or errno; *pinned then. */
+/* Pin a range. 0 or errno; sets *pinned on success. */
 static int pin(struct doca_gpu *gpu, const void *addr, size_t length, bool *pinned)
 {
 	int ret;
@@ -76,7 +76,7 @@ static void describe_path(const struct doca_rdma *r, struct doca_gpu_dev_rdma *d
 	};
 }
 
-/* Writes the object that kernels are given; no connection is live. */
+/* Write the object for kernels; no connection is live. */
 static int show_path(struct doca_rdma *r)
 {
 	const size_t conns = r->conf.max_connections * sizeof(struct dpa_gpu_conn);
@@ -125,7 +125,7 @@ int dpa_gpu_path_make(struct doca_rdma *r)
 	return ret ? ret : show_path(r);
 }
 
-/* Kernels that are at it still get errors, not answers. */
+/* End the path. Kernels that still use it get errors, not results. */
 static void end_path(struct dpa_gpu_path *p)
 {
 	const uint32_t ended = DPA_GPU_ENDED;
@@ -136,7 +136,7 @@ static void end_path(struct dpa_gpu_path *p)
 		      &ended, sizeof(ended));
 }
 
-/* Frees what a link has made, with its QP, which ends the watch of the doorbell word. */
+/* Free all parts of a link and its QP; the watch of the doorbell word ends with the QP. */
 static void free_link(struct dpa_gpu_path *p, struct dpa_gpu_link *l)
 {
 	unpin(p->gpu, l->qpv.sq, (size_t)DPA_WQEBB << l->qpv.log_sq, &l->pinned_sq);
@@ -190,7 +190,7 @@ int dpa_gpu_link_make(struct doca_rdma_connection *c)
 	if (!l)
 		return ENOMEM;
 	c->gpu = l;
-	/* a WQE may be two blocks of the SQ, and each block can be one here */
+	/* a WQE may take two blocks of the SQ, and each block can be one WQE here */
 	return dpa_hwif_create_cq(r->ctx.dev->ctx, 2 * r->conf.send_queue_size, NULL, NULL, &l->cq,
 				  &l->view);
 }
@@ -209,7 +209,7 @@ static uint32_t log_stages(const struct dpa_gpu_link *l)
 	return log;
 }
 
-/* The doorbell word, then places of DPA_GPU_SMALL bytes, then those of DPA_GPU_STAGE. */
+/* Allocate the doorbell word, then places of DPA_GPU_SMALL bytes, then those of DPA_GPU_STAGE. */
 static int make_places(struct doca_gpu *gpu, struct dpa_gpu_link *l, struct ibv_pd *pd)
 {
 	const size_t size = WORD_PAGE + small_bytes(l) + ((size_t)DPA_GPU_STAGE << log_stages(l));
@@ -277,7 +277,7 @@ int dpa_gpu_link_show(struct doca_rdma_connection *c)
 	return ret ? ret : set_state(c, DPA_GPU_LIVE);
 }
 
-/* The queues stay the QP's until CUDA has forgotten them. */
+/* Free the link. The QP keeps the queues until CUDA has unregistered them. */
 void dpa_gpu_link_unmake(struct doca_rdma_connection *c)
 {
 	if (!c->gpu)

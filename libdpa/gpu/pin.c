@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Pages of the host's memory that the GPUs know. CUDA registers a page once; the queues of several
- * connections share pages. So what is registered is a list of ranges, of which no two overlap: a
- * pin registers what no range covers yet, and counts in all ranges that it touches.
+ * pin.c - pages of host memory that are registered with the GPUs. CUDA registers a page only once,
+ * but the queues of several connections share pages. So this file keeps a list of registered ranges
+ * that do not overlap: a pin registers the parts that no range covers yet, and counts in all ranges
+ * that it touches.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -13,7 +14,7 @@
 struct pinned {
 	uintptr_t start, end;
 	uint32_t refs;
-	bool users; /* the program had registered it: it stays so */
+	bool users; /* registered by the program itself: never unregistered here */
 	struct pinned *next;
 };
 
@@ -32,7 +33,10 @@ static bool touches(const struct pinned *p, uintptr_t start, uintptr_t end)
 	return p->start < end && start < p->end;
 }
 
-/* Where the free range that begins at `start` ends; start itself is in `in` if that is not NULL. */
+/*
+ * Return the end of the unregistered range that begins at `start`; if start is in a range, set *in
+ * to it.
+ */
 static uintptr_t free_up_to(uintptr_t start, uintptr_t end, struct pinned **in)
 {
 	*in = NULL;
@@ -65,7 +69,7 @@ static int pin_range(const struct dpa_cuda *cuda, uintptr_t start, uintptr_t end
 	return 0;
 }
 
-/* Counts in n for each range that [start, end) touches; those without users go. */
+/* Add n to the count of each range that [start, end) touches; free ranges without users. */
 static void count_pins(const struct dpa_cuda *cuda, uintptr_t start, uintptr_t end, int n)
 {
 	struct pinned **at = &pins.list, *p;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Semaphores: entries that kernels and the host pass to each other. */
+/* sem.c - semaphores: entries that kernels and the host pass to each other. */
 #include <stdlib.h>
 #include <string.h>
 #include "gpu.h"
@@ -51,7 +51,7 @@ doca_error_t doca_gpu_semaphore_destroy(struct doca_gpu_semaphore *semaphore)
 	return DOCA_SUCCESS;
 }
 
-/* Zeroed, which is FREE. */
+/* Allocate zeroed entries: 0 is FREE. */
 static struct dpa_gpu_mem *make_entries(struct doca_gpu_semaphore *s, size_t bytes,
 					enum doca_gpu_mem_type type)
 {
@@ -105,7 +105,7 @@ doca_error_t doca_gpu_semaphore_stop(struct doca_gpu_semaphore *semaphore)
 	return DOCA_SUCCESS;
 }
 
-/* Of what each setter wants. */
+/* Check the common conditions of setters. */
 static doca_error_t check_settable_sem(const struct doca_gpu_semaphore *s, bool valid)
 {
 	if (!dpa_live(s) || !valid)
@@ -162,7 +162,7 @@ doca_error_t doca_gpu_semaphore_get_gpu_handle(struct doca_gpu_semaphore *semaph
 	return DOCA_SUCCESS;
 }
 
-/* An entry as the CPU has it. */
+/* Return an entry for the CPU. */
 static doca_error_t find_item(struct doca_gpu_semaphore *s, uint32_t idx,
 			      struct dpa_gpu_sem_item **item)
 {

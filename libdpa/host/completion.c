@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Completion contexts: a CQ of the provider that device code reads. */
+/* completion.c - completion contexts: a CQ of the provider that device code reads. */
 #include <errno.h>
 #include <stdlib.h>
 #include "../eu/pool.h"
@@ -10,13 +10,16 @@ static struct doca_dpa_completion *of_src(struct dpa_source *src)
 	return container_of(src, struct doca_dpa_completion, src);
 }
 
-/* Compares with elements taken, not acknowledged. Any thread. */
+/*
+ * Return whether there are unread elements: compares with elements taken, not acknowledged. Any
+ * thread.
+ */
 static bool has_unread(struct dpa_source *src)
 {
 	struct doca_dpa_completion *c = of_src(src);
 	uint32_t at = atomic_load_explicit(&c->read, memory_order_acquire);
 
-	/* written over counts as well: the reader goes on with what is left */
+	/* overwritten elements count as well: the reader continues with the remaining ones */
 	return dpa_cqe_ahead(c->view.buf, at, c->view.log_size) != DPA_CQE_NONE;
 }
 
@@ -25,7 +28,7 @@ static void arm_source(struct dpa_source *src)
 	dpa_hwif_arm_cq(&of_src(src)->view);
 }
 
-/* dpa_comp_fn: under locks of the device. */
+/* The dpa_comp_fn; runs under locks of the device. */
 static void on_cqe(void *arg)
 {
 	dpa_source_event(&((struct doca_dpa_completion *)arg)->src);
@@ -63,8 +66,8 @@ static doca_error_t completion_error(int err)
 }
 
 /*
- * Device code finds no handle, then no EU is in an op with it or walks over it, then the CQ goes. A
- * QP that uses the CQ keeps it: then all is as it was.
+ * Stop it: first remove the handle for device code, then wait until no EU uses it in an op or a
+ * walk, then destroy the CQ. If a QP still uses the CQ all is restored.
  */
 doca_error_t dpa_completion_halt(struct doca_dpa_completion *c)
 {

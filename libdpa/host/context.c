@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * DPA contexts.
+ * context.c - DPA contexts.
  *
  *            set_*                      children, memory
  *   CREATED -------> CREATED --start--> STARTED --stop--> CREATED
  *      |                                   |
  *      +------------- destroy -------------+--> DEAD while children are left, then freed
  *
- * `fatal` is beside the state: device code sets it, and nothing but destroy makes sense then.
+ * `fatal` is separate from the state: device code sets it, and only destroy is useful then.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@
 #include "../crash/watchdog.h"
 #include "../exec/exec.h"
 
-/* The EUs have an open of their own: any context's device may be closed while they run. */
+/* Open the device for the EUs: any context's device may be closed while they run. */
 static int pool_open(void *arg, void **dev, uint32_t *num_eus)
 {
 	struct ibv_context *ctx = ibv_open_device(arg);
@@ -84,7 +84,7 @@ static doca_error_t context_error(int err)
 	return err == ENOMEM ? DOCA_ERROR_NO_MEMORY : DOCA_ERROR_DRIVER;
 }
 
-/* The log's writer and the trace's. 0 or errno. */
+/* Start the writers of the log and the trace. 0 or errno. */
 static int start_logs(struct doca_dpa *dpa)
 {
 	int ret;
@@ -150,7 +150,7 @@ doca_error_t doca_dpa_start(struct doca_dpa *dpa)
 	return dpa->base ? dpa_extended_start(dpa) : start_base(dpa);
 }
 
-/* No EU runs code of the context any more. */
+/* Shut down. No EU runs code of the context any more. */
 static void shut_down(struct doca_dpa *dpa)
 {
 	bool mine = !dpa_ctx_foreign(dpa);
@@ -186,7 +186,7 @@ doca_error_t doca_dpa_stop(struct doca_dpa *dpa)
 	return DOCA_SUCCESS;
 }
 
-/* Threads first: a completion context that stops may not be in use by a running activation. */
+/* Stop the threads first: a completion context must not stop while a running activation uses it. */
 static doca_error_t halt_children(struct doca_dpa *dpa)
 {
 	doca_error_t ret = DOCA_SUCCESS;

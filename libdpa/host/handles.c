@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The table through which device code finds host objects. */
+/* handles.c - the table by which device code finds host objects. */
 #include "libdpa.h"
 
 #define INDEX_MASK 0xffffffull
@@ -31,7 +31,9 @@ bool dpa_handle_new(struct dpa_handles *t, enum dpa_handle_type type, struct dpa
 	return false;
 }
 
-/* The object keeps its number: an EU that has just found it may still compare. */
+/*
+ * Remove a handle. The object keeps its number: an EU that has just found it may still compare it.
+ */
 void dpa_handle_drop(struct dpa_handles *t, struct dpa_object *obj)
 {
 	if (obj->handle)
@@ -50,7 +52,7 @@ struct dpa_object *dpa_handle_get(struct dpa_handles *t, enum dpa_handle_type ty
 
 	if (handle >> 56 != type || (handle & INDEX_MASK) >= DPA_HANDLES)
 		return NULL;
-	/* after in_op, and against the order of drop and dpa_pool_quiesce() */
+	/* seq_cst: after in_op, and against the order of drop and dpa_pool_quiesce() */
 	obj = atomic_load_explicit(&t->slot[handle & INDEX_MASK], memory_order_seq_cst);
 	return obj && obj->handle == handle ? obj : NULL;
 }

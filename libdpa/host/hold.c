@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* hold.c - a context is freed when it is destroyed and nothing of it is left. */
+/* hold.c - a context is freed when it is destroyed and no object of it is left. */
 #include "../crash/crash.h"
 #include "libdpa.h"
 
-/* A dead extended context without children: its memory goes with its base's. */
+/* Bury a dead extended context without children: its memory is freed with that of its base. */
 static void bury_extended(struct doca_dpa *dpa)
 {
 	struct doca_dpa *base = dpa->base;

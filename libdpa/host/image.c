@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Loading device images. Each context loads a file of its own, so that the loader gives it statics
- * of its own (dlmopen would too, but has about 15 name spaces). The descriptor stays open while the
- * image is loaded: the loader identifies objects by path, and /proc/self/fd/N must not come to mean
- * another one.
+ * image.c - loading device images. Each context loads its own file, so that the loader gives it its
+ * own statics (dlmopen would too, but is limited to about 15 name spaces). The descriptor stays
+ * open while the image is loaded: the loader identifies objects by path, and /proc/self/fd/N must
+ * not refer to another file.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -16,7 +16,10 @@
 #include "../run/ops.h"
 #include "libdpa.h"
 
-/* Where memfds may not be executed, or /proc is not there: a file without a name afterwards. */
+/*
+ * Load from a file that is unlinked afterwards: for systems where memfds cannot be executed, or
+ * without /proc.
+ */
 static int load_from_file(const struct doca_dpa_app *app, struct dpa_loaded *out)
 {
 	const char *dir = getenv("TMPDIR");
@@ -57,7 +60,7 @@ static int load_from_memfd(const struct doca_dpa_app *app, struct dpa_loaded *ou
 	return ret;
 }
 
-/* Neither finding an entry nor its first call is to wait for pages. */
+/* Touch the image, so that neither the search for an entry nor its first call waits for pages. */
 static void touch_image(const struct dpa_image *image)
 {
 	for (uint64_t i = 0; i < image->num_entries; i++) {

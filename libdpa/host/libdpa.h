@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * libdpa.h - the library's own view of its objects.
+ * libdpa.h - internal definition of the library's objects.
  *
- * Lives: a context keeps a reference to its device; its children keep one to the context's memory,
- * so that a call on a child of a destroyed context finds out. Device code names objects by handles,
- * which are looked up in the context's table.
+ * Lifetimes: a context keeps a reference to its device; its children keep one to the context's
+ * memory, so that a call on a child of a destroyed context can detect it. Device code names objects
+ * by handles, which are looked up in the context's table.
  */
 #ifndef DPA_LIBDPA_H
 #define DPA_LIBDPA_H
@@ -44,7 +44,7 @@ struct doca_devinfo {
 	bool is_dpa;
 	uint32_t function; /* of the adapter: 0 is the PF, others are SFs */
 	char pci_addr[16]; /* "" if it is not an adapter of this project */
-	uint8_t guid[8];   /* of the node, in the order of the wire */
+	uint8_t guid[8];   /* of the node, in network order */
 };
 
 struct doca_dev {
@@ -52,12 +52,12 @@ struct doca_dev {
 	struct ibv_context *ctx;
 	struct ibv_pd *pd; /* dpa_dev_pd() */
 	uint32_t refs;	   /* opens */
-	uint32_t users;	   /* objects that are on it */
+	uint32_t users;	   /* objects that use it */
 	bool borrowed;	   /* ctx and pd are the user's: dpa_dev_open_pd() */
 	struct doca_dev *next;
 };
 
-/* The result of each capability query that an adapter of this project has. */
+/* Return the result of the capability queries that each adapter of this project has. */
 static inline doca_error_t dpa_cap_if_dpa(const struct doca_devinfo *devinfo)
 {
 	if (!dpa_live(devinfo))
@@ -73,19 +73,19 @@ static inline doca_error_t dpa_cap_if_dpa(const struct doca_devinfo *devinfo)
 doca_error_t dpa_devinfo_is_equal_pci_addr(const struct doca_devinfo *info,
 					   const char *pci_addr_str, uint8_t *is_equal);
 
-/* The number of the SF that a representor is of. Any thread. */
+/* Return the number of the SF of a representor. Any thread. */
 uint32_t dpa_rep_function(const struct doca_devinfo_rep *devinfo_rep);
 
-/* The open device whose PD this is; NULL: none. Any thread. */
+/* Return the open device of this PD; NULL: none. Any thread. */
 struct doca_dev *dpa_dev_of_pd(const struct ibv_pd *pd);
-/* The same, with a reference, or one made of the PD. NULL: no memory. Any thread. */
+/* Return it with a reference, or make one for the PD. NULL: no memory. Any thread. */
 struct doca_dev *dpa_dev_open_pd(struct ibv_pd *pd);
 
-/* Counts an object in or out of a device, which cannot be closed meanwhile. Any thread. */
+/* Count an object in or out of a device, which cannot be closed meanwhile. Any thread. */
 void dpa_dev_use(struct doca_dev *dev, int n);
 /*
- * The one PD of the device, made at the first call and freed when the device is closed; NULL and
- * errno. Any thread.
+ * Return the PD of the device, which is allocated at the first call and freed when the device is
+ * closed; NULL and errno. Any thread.
  */
 struct ibv_pd *dpa_dev_pd(struct doca_dev *dev);
 
@@ -103,7 +103,7 @@ enum dpa_handle_type {
 	DPA_H_SYNC_EVENT_REMOTE = 9,
 };
 
-/* First in every object that has a handle. */
+/* First member of every object that has a handle. */
 struct dpa_object {
 	uint64_t handle; /* 0: none */
 };
@@ -118,19 +118,19 @@ struct dpa_handles {
 	_Atomic(struct dpa_object *) slot[DPA_HANDLES];
 };
 
-/* False: the table is full. */
+/* Create a handle. False: the table is full. */
 bool dpa_handle_new(struct dpa_handles *t, enum dpa_handle_type type, struct dpa_object *obj);
 void dpa_handle_drop(struct dpa_handles *t, struct dpa_object *obj);
-/* Takes a drop back: nothing was made in between. */
+/* Undo a drop: no handle was created in between. */
 void dpa_handle_restore(struct dpa_handles *t, struct dpa_object *obj);
 /*
- * The table for handles of this type. Memory (a sync event, a peer's event, a hash table) has no
- * device: its handles are in the base context's table, and device code may use them whatever
- * device it has chosen. Queues and doorbells belong to one device: their handles are in the table
- * of their own context, and device code needs device_set() first.
+ * Return the table for handles of this type. Memory (a sync event, a peer's event, a hash table)
+ * has no device: its handles are in the base context's table, and device code may use them with any
+ * selected device. Queues and doorbells belong to one device: their handles are in the table of
+ * their own context, and device code needs device_set() first.
  */
 struct dpa_handles *dpa_handles_for(struct doca_dpa *dpa, enum dpa_handle_type type);
-/* NULL: no such object of that type. */
+/* Look up a handle. NULL: no such object of that type. */
 struct dpa_object *dpa_handle_get(struct dpa_handles *t, enum dpa_handle_type type,
 				  uint64_t handle);
 
@@ -142,21 +142,21 @@ struct dpa_loaded {
 	const struct dpa_image *image;
 };
 
-/* A copy of the image of its own. 0 or errno; ENOEXEC: not an image of this version. */
+/* Load a separate copy of the image. 0 or errno; ENOEXEC: not an image of this version. */
 int dpa_image_load(const struct doca_dpa_app *app, struct dpa_loaded *out);
 void dpa_image_unload(struct dpa_loaded *img);
-/* Writes all n bytes. 0 or errno. */
+/* Write all n bytes. 0 or errno. */
 int dpa_write_all(int fd, const void *p, size_t n);
-/* The image's entry of that name; NULL: none. */
+/* Return the image's entry of that name; NULL: none. */
 const struct dpa_image_entry *dpa_image_entry(const struct dpa_loaded *img, const char *name);
-/* The entry that a host stub stands for; NULL: none of this application. */
+/* Return the entry of a host stub; NULL: not of this application. */
 const struct dpa_app_entry *dpa_app_find(const struct doca_dpa_app *app, doca_dpa_func_t *func);
 
 /* ----------------------------------------------------------------- context */
 
 enum dpa_state { DPA_CREATED, DPA_STARTED, DPA_DEAD };
 
-/* Freed with its last reference: the context's, until the user frees it, and those of maps. */
+/* Device memory. References: the context's, until the user frees it, and those of maps. */
 struct dpa_mem {
 	struct dpa_mem *next;
 	void *base;
@@ -164,42 +164,43 @@ struct dpa_mem {
 	_Atomic uint32_t refs;
 };
 
-/* Where log or trace goes: standard output without a path. */
+/* Destination of log or trace: standard output without a path. */
 struct dpa_sink {
 	char *path;
 	FILE *file;
 };
 
 /*
- * A base context, or one that extends it to another device: that one has a device, handles and
- * children of its own, and for everything else what dpa_base() has.
+ * A base context, or one that extends it to another device: the latter has its own device, handles
+ * and children, and uses dpa_base() for everything else.
  */
 struct doca_dpa {
 	struct dpa_object obj; /* in the base's table, while started */
-	struct doca_dpa *base; /* NULL: is one */
-	struct doca_dpa *gone; /* base: destroyed extended ones; those: the next */
+	struct doca_dpa *base; /* NULL: this is a base context */
+	struct doca_dpa *gone; /* in a base: destroyed extended ones; in those: the next */
 	struct doca_dev *dev;
 	struct doca_dpa_app *app;
-	enum dpa_state state; /* DEAD: destroyed, children are left */
+	enum dpa_state state; /* DEAD: destroyed, but children are left */
 	uint32_t log_level;
-	uint32_t generation;				   /* of the pool, when it was started */
+	uint32_t generation; /* generation of the pool when it was started */
 	uint32_t threads, completions, qps, notifications; /* children that exist */
-	uint32_t ctxs;		/* doca_ctx objects whose data path it is */
+	uint32_t ctxs;		/* doca_ctx objects with this data path */
 	uint32_t extended;	/* started contexts that extend it */
-	uint32_t holds;		/* other objects that name it */
+	uint32_t holds;		/* other objects that refer to it */
 	_Atomic uint32_t fatal; /* set by an EU, once */
 	struct dpa_fatal_hooks fatal_hooks;
 	struct dpa_witnesses witnesses;
 	const char *log_path; /* prefix of crash files; NULL: the default */
-	uint32_t stat_id;     /* base: its number for people, while started */
-	struct doca_pcc *pcc; /* whose program it is; NULL: of no congestion control */
+	uint32_t stat_id;     /* base: its number in output for users, while started */
+	struct doca_pcc *pcc; /* owner of its program; NULL: no congestion control program */
 	struct dpa_stat_kernels stat_kernels;
 	struct dpa_loaded img;
 	struct dpa_sink log_sink, trace_sink;
 	struct dpa_devlog *log, *trace;
-	pthread_mutex_t mem_lock; /* base: of `mem`; host's calls, and the EU that writes a core */
+	/* base: protects `mem`; used by calls of the host, and by the EU that writes a core */
+	pthread_mutex_t mem_lock;
 	struct dpa_mem *mem;
-	struct dpa_eumgmt_eus eus; /* that its code may use; read when it is started */
+	struct dpa_eumgmt_eus eus; /* EUs that its code may use; read when it is started */
 	struct dpa_launches *launches;
 	struct doca_dpa_thread *thread_list;
 	struct doca_dpa_completion *comp_list;
@@ -207,24 +208,24 @@ struct doca_dpa {
 	struct dpa_handles handles;
 };
 
-/* The context whose program, memory, log and fatal state it uses. */
+/* Return the context whose program, memory, log and fatal state it uses. */
 static inline struct doca_dpa *dpa_base(struct doca_dpa *dpa)
 {
 	return dpa->base ? dpa->base : dpa;
 }
 
-/* A child is gone: frees a dead context with its last one. */
+/* Drop a child: frees a dead context with its last one. */
 void dpa_ctx_put(struct doca_dpa *dpa);
-/* The memory of a context stays, as that of a dead one, for objects that outlive it. Host only. */
+/* Keep the memory of a context, as that of a dead one, for objects that outlive it. Host only. */
 void dpa_ctx_hold(struct doca_dpa *dpa);
 void dpa_ctx_release(struct doca_dpa *dpa);
 void dpa_mem_free_all(struct doca_dpa *dpa);
 /*
- * References to all allocations of a base context, newest first; the array is the caller's. NULL:
- * none, or no memory. Any thread. Each is given back by dpa_mem_release().
+ * Take references to all allocations of a base context, newest first; the caller frees the array
+ * and releases each by dpa_mem_release(). NULL: none, or no memory. Any thread.
  */
 struct dpa_mem **dpa_mem_hold_all(struct doca_dpa *base, size_t *num);
-/* A reference to the allocation that holds the whole range; NULL: none does. */
+/* Take a reference to the allocation that contains the whole range; NULL: none does. */
 struct dpa_mem *dpa_mem_hold(struct doca_dpa *dpa, uint64_t addr, size_t size);
 void dpa_mem_release(struct dpa_mem *m);
 
@@ -240,19 +241,20 @@ struct doca_dpa_thread {
 	const struct doca_dpa_eu_affinity *affinity; /* NULL: relaxed */
 	struct doca_dpa_tg *group;
 	_Atomic uint64_t place; /* in a started group: size << 32 | rank; 0: in none */
-	uint32_t refs;		/* the user's, and one for each completion context that names it */
+	/* references: the user's, and one for each completion context with this thread */
+	uint32_t refs;
 	bool started;
 };
 
 /*
- * The adapter has 256 hardware threads: each DPA thread takes one, and each started RDMA context.
- * False: none is left. Any thread.
+ * Take one of the adapter's 256 hardware threads: each DPA thread takes one, and each started RDMA
+ * context. False: none is left. Any thread.
  */
 bool dpa_hw_thread_take(void);
 void dpa_hw_thread_give(void);
 void dpa_thread_hold(struct doca_dpa_thread *t);
 void dpa_thread_release(struct doca_dpa_thread *t);
-/* Stops and unlinks: for a context that is destroyed with threads. */
+/* Stop and unlink, for a context that is destroyed with threads. */
 void dpa_thread_halt(struct doca_dpa_thread *t);
 
 struct doca_rdma;
@@ -267,29 +269,29 @@ struct doca_dpa_completion {
 	struct dpa_cq_view view;
 	_Atomic uint32_t read; /* elements taken; the rest of the queue is unread */
 	uint32_t acked;
-	bool overran; /* the log has a line about it; by the code that reads */
+	bool overran; /* the overrun was logged; written by the code that reads */
 	uint32_t queue_size;
 	uint32_t users; /* started objects that report to it */
 	/*
-	 * Of these, RDMA contexts with receives. Written by the host's calls, one at a time; read
-	 * by EUs in ops: what is taken out is freed behind dpa_pool_quiesce().
+	 * Of these, RDMA contexts with receives. Written by calls of the host, one at a time; read
+	 * by EUs in ops: a removed one is freed after dpa_pool_quiesce().
 	 */
 	_Atomic(struct doca_rdma *) rdmas;
-	uint16_t seats; /* given to them so far */
+	uint16_t seats; /* seats assigned so far */
 	bool started;
 };
 
-/* Whether one that was attached is there still, and is the context's. */
+/* Return whether an attached completion context still exists and belongs to the context. */
 static inline bool dpa_completion_is_of(const struct doca_dpa_completion *c,
 					const struct doca_dpa *dpa)
 {
 	return dpa_live(c) && c->dpa == dpa;
 }
 
-/* Stops it if started; no EU runs code of the context. ../sync/async/async.c */
+/* Stop all that are started; no EU runs code of the context. ../sync/async/async.c */
 void dpa_async_halt_all(struct doca_dpa *dpa);
 
-/* Stops it if started. */
+/* Stop it if started. */
 doca_error_t dpa_completion_halt(struct doca_dpa_completion *c);
 
 struct doca_dpa_notification_completion {
@@ -301,13 +303,16 @@ struct doca_dpa_notification_completion {
 
 struct dpa_qp {
 	struct dpa_object obj;
-	struct dpa_fatal_hook fatal; /* to the error state */
+	struct dpa_fatal_hook fatal; /* moves the QP to the error state */
 	struct ibv_qp *qp;
 	struct doca_dpa *dpa;
 	struct dpa_qp_queues queues;
 };
 
-/* Started by the parent of this process: it has no EUs here, and nothing of it is waited for. */
+/*
+ * Return whether the parent of this process started it: then it has no EUs here, and nothing of it
+ * is waited for.
+ */
 static inline bool dpa_ctx_foreign(const struct doca_dpa *dpa)
 {
 	return dpa->state == DPA_STARTED && dpa->generation != dpa_pool_generation();

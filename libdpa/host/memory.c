@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Device memory: memory of this process that the context remembers. */
+/* memory.c - device memory: memory of this process that the context keeps in a list. */
 #include <stdlib.h>
 #include <string.h>
 #include "../common/buf/buf.h"
@@ -63,7 +63,7 @@ struct dpa_mem **dpa_mem_hold_all(struct doca_dpa *base, size_t *num)
 	return all;
 }
 
-/* Off the list: its reference is the caller's. NULL: it is none of the context's. */
+/* Take an allocation off the list; the caller gets its reference. NULL: not of the context. */
 static struct dpa_mem *take_off(struct doca_dpa *base, uint64_t addr)
 {
 	struct dpa_mem **p, *m;
@@ -103,7 +103,7 @@ void dpa_mem_free_all(struct doca_dpa *dpa)
 	}
 }
 
-/* The allocation that holds all of a range of device memory. */
+/* Find the allocation that contains a whole range of device memory. */
 static struct dpa_mem *in_heap(struct doca_dpa *dpa, uint64_t addr, size_t size)
 {
 	for (struct dpa_mem *m = dpa_base(dpa)->mem; m; m = m->next) {
@@ -172,8 +172,7 @@ doca_error_t doca_dpa_memset(struct doca_dpa *dpa, doca_dpa_dev_uintptr_t dev_pt
 	 DOCA_ACCESS_FLAG_RDMA_ATOMIC | DOCA_ACCESS_FLAG_PCI_READ_WRITE)
 
 /*
- * Checks the bytes of a buf from its data on, up to its end, in a local map of the context's
- * device.
+ * Check the bytes of a buf from its data on, up to its end, in a local map of the context's device.
  */
 static doca_error_t check_buf(struct doca_dpa *dpa, const struct doca_buf *buf, size_t size,
 			      uint32_t access)

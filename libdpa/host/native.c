@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Verbs QPs in the hands of device code. */
+/* native.c - verbs QPs that device code uses. */
 #include <errno.h>
 #include <stdlib.h>
 #include "../eu/pool.h"
@@ -27,7 +27,7 @@ doca_error_t dpa_qp_export(struct doca_dpa *dpa, struct ibv_qp *qp, struct dpa_q
 		dpa_obj_free(q);
 		return ret == EINVAL ? DOCA_ERROR_INVALID_VALUE : DOCA_ERROR_DRIVER;
 	}
-	/* The host's WQEs so far stay. */
+	/* WQEs that the host has posted so far stay. */
 	q->queues.sq_pi = __atomic_load_n(&q->queues.view.dbrec->sq_pi, __ATOMIC_ACQUIRE);
 	q->queues.rq_pi = __atomic_load_n(&q->queues.view.dbrec->rq_pi, __ATOMIC_ACQUIRE);
 	q->dpa = dpa;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Notification completions: how device code activates a thread without a completion. */
+/* notify.c - notification completions: device code activates a thread without a completion. */
 #include <stdlib.h>
 #include "libdpa.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* A context that the provider asks for, in an unmodified program. */
+/* observer.c - the context that the provider creates in an unmodified program, for an observer. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -28,7 +28,7 @@ static void observer_stub(void)
 {
 }
 
-/* The file stays mapped: the context and its crash files refer to it. */
+/* Map the file of the image; it stays mapped: the context and its crash files refer to it. */
 static int map_image(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC), ret = 0;
@@ -87,7 +87,8 @@ static doca_error_t make_thread(void)
 		ret = doca_dpa_completion_start(obs.comp);
 	if (ret)
 		return ret;
-	obs.thread->arg = obs.comp->obj.handle; /* it does not run yet */
+	/* set the argument now: the thread does not run yet */
+	obs.thread->arg = obs.comp->obj.handle;
 	return doca_dpa_thread_run(obs.thread);
 }
 
@@ -102,7 +103,7 @@ static doca_error_t make_context(void)
 	return ret;
 }
 
-/* As a program does that waits for its last completions. */
+/* Wait at exit, as a program that waits for its last completions. */
 static void at_exit(void)
 {
 	struct timespec ms = {.tv_nsec = 1000000};

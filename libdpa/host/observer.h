@@ -8,11 +8,11 @@
 struct ibv_cq;
 
 /*
- * Loads a device image from a file and makes its kernel, a __dpa_global__ void f(uint64_t), a DPA
+ * Load a device image from a file and make its kernel, a __dpa_global__ void f(uint64_t), a DPA
  * thread whose argument is the handle of the completion context that activates it. *cq: that
- * context's CQ, for copies of entries; it overruns without notice. Entries that are unread when the
- * process exits are still given to the kernel, for a second at most. Once in a process.
- * 0 or errno with a line in err.
+ * context's CQ, for copies of entries; it overruns without notice. When the process exits the
+ * kernel still gets unread entries, for one second at most. Call it once in a process. 0 or errno
+ * with a line in err.
  */
 __attribute__((visibility("default"))) int dpa_observer_start(const char *device, const char *image,
 							      const char *kernel,

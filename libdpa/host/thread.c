@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* DPA threads: the host's side, and one activation of them. */
+/* thread.c - DPA threads: the host's side, and one activation of them. */
 #include <stdlib.h>
 #include "../exec/exec.h"
 
-#define STOP_MS 1000 /* for a running activation to end by itself */
+#define STOP_MS 1000 /* time for a running activation to end by itself */
 #define KILL_MS 20   /* between two signals */
 
 static struct doca_dpa_thread *of_act(struct dpa_act *act)
@@ -188,13 +188,13 @@ doca_error_t doca_dpa_thread_get_local_storage(struct doca_dpa_thread *dpa_threa
 	return DOCA_SUCCESS;
 }
 
-/* A place in the pool, and the EU that it wants. */
+/* Reserve a place in the pool, and count the EU of its affinity. */
 static bool reserve_thread(struct doca_dpa_thread *t)
 {
 	int eu = dpa_affinity_eu(t->affinity);
 
 	if (eu != DPA_EU_ANY && !dpal_eu_set_has(&t->dpa->eus.pool, (uint32_t)eu))
-		return false; /* given to others meanwhile */
+		return false; /* other threads have taken the place meanwhile */
 	if (dpa_pool_reserve(1))
 		return false;
 	if (eu != DPA_EU_ANY)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The provider's direct verbs, as libdpa uses them. */
+/* hw_dpadv.c - the direct verbs of the provider, for libdpa. */
 #include <errno.h>
 #include <string.h>
 #include <discovery/discovery.h>
@@ -65,7 +65,7 @@ void dpa_hwif_idle(struct ibv_context *ctx)
 	dpadv_idle(ctx);
 }
 
-/* A completion context never overruns: elements that are not read are overwritten. */
+/* Create a CQ that never overruns: unread elements are overwritten. */
 int dpa_hwif_create_cq(struct ibv_context *ctx, uint32_t entries, dpa_comp_fn *comp, void *arg,
 		       struct ibv_cq **cq, struct dpa_cq_view *view)
 {
@@ -129,7 +129,8 @@ void dpa_hwif_fail_qp(struct ibv_qp *qp)
 {
 	struct ibv_qp_attr attr = {.qp_state = IBV_QPS_ERR};
 
-	ibv_modify_qp(qp, &attr, IBV_QP_STATE); /* one that is in no state to fail stays */
+	/* a QP in a state that cannot fail stays as it is */
+	ibv_modify_qp(qp, &attr, IBV_QP_STATE);
 }
 
 int dpa_hwif_view_qp(struct ibv_qp *qp, struct dpa_qp_view *view)

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Work requests of device code, written as the provider writes those of the host: WQE into the SQ,
- * then the doorbell record, then the doorbell in the QP's slot of its UAR page.
+ * qp.c - work requests of device code, written as the provider writes those of the host: WQE into
+ * the SQ, then the doorbell record, then the doorbell in the QP's slot of its UAR page.
  *
  * sq_pi and rq_pi of a doorbell record are written here (release) and read by the device (acquire);
- * sq_ci and rq_ci the other way round.
+ * sq_ci and rq_ci in the opposite direction.
  */
 #include <string.h>
 #include <dpa/dpa_dev_native.h>
@@ -24,7 +24,7 @@ static bool is_rdma(uint32_t op)
 	       is_atomic(op);
 }
 
-/* Blocks of the SQ, from `at` on, round the end. */
+/* Copy blocks to the SQ, from `at` on, with wrap-around. */
 static void copy_blocks(const struct dpa_qp_view *v, uint32_t at, const uint8_t *wqe, uint32_t nbb)
 {
 	uint32_t mask = (1u << v->log_sq) - 1;
@@ -34,7 +34,7 @@ static void copy_blocks(const struct dpa_qp_view *v, uint32_t at, const uint8_t 
 		       DPA_WQEBB);
 }
 
-/* Device code's pieces are the device's SGEs under another name. */
+/* Device code's segments have the layout of the device's SGEs. */
 static const struct dpa_sge *sges_of(const struct dpa_dev_sge *sge)
 {
 	return (const struct dpa_sge *)sge;

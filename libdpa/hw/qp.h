@@ -8,19 +8,19 @@
 struct dpa_dev_send_wr;
 struct dpa_dev_sge;
 
-/* The indices are the poster's: device code, one thread at a time. */
+/* The poster owns the indices: device code, one thread at a time. */
 struct dpa_qp_queues {
 	struct dpa_qp_view view;
 	uint32_t sq_pi, rq_pi;
 };
 
-/* The same of an SRQ. */
+/* The same for an SRQ. */
 struct dpa_srq_queue {
 	struct dpa_srq_view view;
 	uint32_t pi;
 };
 
-/* A send work request in full. */
+/* A complete send work request. */
 struct dpa_qp_wr {
 	uint8_t opcode; /* enum dpa_op, but no UD and no BIND_MW */
 	uint8_t flags;	/* enum dpa_wqe_flags */
@@ -35,11 +35,11 @@ struct dpa_qp_wr {
 	const void *data; /* DPA_WQE_INLINE: up to DPA_MAX_INLINE bytes */
 };
 
-/* Writes the WQE. False: the queue has no room for it now. */
+/* Write the WQE. False: the queue has no room now. */
 bool dpa_qp_put(struct dpa_qp_queues *q, const struct dpa_qp_wr *wr);
 /*
- * The doorbell, for all that was put: written here, then dpa_hwif_ring_sq() by the caller, which
- * holds no lock that the device's callbacks take.
+ * Write the doorbell for all WQEs put so far. The caller then calls dpa_hwif_ring_sq(), holding no
+ * lock that the device's callbacks take.
  */
 void dpa_qp_doorbell(struct dpa_qp_queues *q);
 
@@ -49,7 +49,7 @@ int dpa_qp_post_recv(struct dpa_qp_queues *q, uint64_t wr_id, const struct dpa_d
 		     uint32_t n);
 
 bool dpa_srq_full(const struct dpa_srq_queue *q);
-/* False: the queue is full. n is at most view.max_sge. */
+/* Post a receive. False: the queue is full. n is at most view.max_sge. */
 bool dpa_srq_post(struct dpa_srq_queue *q, uint64_t wr_id, const struct dpa_sge *sge, uint32_t n);
 
 #endif

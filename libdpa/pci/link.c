@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The importer's side: calls the addresses of an export one after the other, until the port that has
- * the token answers. No call here waits. All of it belongs to the thread of the caller.
+ * link.c - the importer's side: calls the addresses of an export one after the other, until the
+ * port with the token answers. No call here blocks. The thread of the caller owns all of it.
  */
 #include <errno.h>
 #include <netinet/in.h>
@@ -26,7 +26,10 @@ static bool gid_is_loopback(const uint8_t *gid)
 	return gid_is_v4(gid) ? gid[12] == 127 : !memcmp(gid, v6_loopback, 16);
 }
 
-/* Loopback is of this host alone; a link-local address names no interface. */
+/*
+ * Return whether an address can be called. Loopback reaches only this host; a link-local address
+ * does not name an interface.
+ */
 static bool link_may_call(const struct dpa_pci_caller *c, const struct dpa_pci_link *l,
 			  const uint8_t *gid)
 {
@@ -76,7 +79,7 @@ static void link_limit(struct dpa_pci_link *l, uint64_t ms)
 	l->deadline = dpa_pci_now_ns() + ms * 1000000;
 }
 
-/* False: this address is no way. */
+/* Try an address. False: it cannot be used. */
 static bool link_try(const struct dpa_pci_caller *c, struct dpa_pci_link *l)
 {
 	const uint8_t *gid = l->where.gids[l->candidate];
@@ -97,7 +100,7 @@ static bool link_try(const struct dpa_pci_caller *c, struct dpa_pci_link *l)
 	return true;
 }
 
-/* The next address that can be called, from the candidate on. */
+/* Call the next address that can be called, from the candidate on. */
 static void link_call_from(const struct dpa_pci_caller *c, struct dpa_pci_link *l)
 {
 	for (; l->candidate < l->where.num_gids; l->candidate++)
@@ -125,7 +128,7 @@ struct dpa_pci_link *dpa_pci_call(const struct dpa_pci_caller *c, const struct d
 	return l;
 }
 
-/* TCP is up: the queue pair, and the question. */
+/* Create the queue pair and send the question, once TCP is up. */
 static bool link_ask(const struct dpa_pci_caller *c, struct dpa_pci_link *l)
 {
 	socklen_t len = sizeof(int);
@@ -141,13 +144,13 @@ static bool link_ask(const struct dpa_pci_caller *c, struct dpa_pci_link *l)
 		return false;
 	memcpy(l->own.token, l->where.token, sizeof(l->own.token));
 	if (send(l->fd, &l->own, sizeof(l->own), MSG_NOSIGNAL) != sizeof(l->own))
-		return false; /* an empty socket takes it all */
+		return false; /* an empty socket buffer takes the whole message */
 	l->state = PCI_ASKED;
 	link_limit(l, DPA_PCI_MSG_MS);
 	return link_watch(c, l, EPOLLIN, EPOLL_CTL_MOD);
 }
 
-/* False: no answer will come, or none that is right. */
+/* Read the answer. False: no answer will come, or a wrong one came. */
 static bool link_hear(struct dpa_pci_link *l)
 {
 	ssize_t n = recv(l->fd, (char *)&l->in + l->got, sizeof(l->in) - l->got, MSG_DONTWAIT);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The exporter's side: one port of each export, with a thread that answers the peers. The program
- * may wait for whatever it wants meanwhile.
+ * port.c - the exporter's side: one port for each export, with a thread that answers the peers, so
+ * the program may block anywhere meanwhile.
  *
- * Guests, num_guests and rest_until belong to the thread; the rest is written before it begins.
+ * The thread owns guests, num_guests and rest_until; all other members are written before it
+ * starts.
  */
 #include <errno.h>
 #include <netinet/in.h>
@@ -19,15 +20,15 @@
 #include "pci.h"
 
 #define MAX_GUESTS 256
-#define MAX_SILENT 32 /* of them: those that have not asked yet */
+#define MAX_SILENT 32 /* of these: peers that have not asked yet */
 #define BACKLOG	   64
-#define REST_NS	   UINT64_C(100000000) /* before the next accept() after one that failed */
+#define REST_NS	   UINT64_C(100000000) /* wait before the next accept() after a failure */
 
-/* A peer that has called. */
+/* A peer that has connected. */
 struct guest {
 	int fd;
 	struct ibv_qp *qp; /* NULL until it has asked */
-	uint64_t deadline; /* of its question */
+	uint64_t deadline; /* for its question */
 	struct dpa_pci_msg in;
 	size_t got;
 };
@@ -35,13 +36,13 @@ struct guest {
 struct dpa_pci_port {
 	struct doca_dev *dev;
 	struct ibv_pd *pd;
-	struct ibv_cq *cq; /* gets nothing: the queue pairs only respond */
-	pid_t owner;	   /* a child of fork() has no thread */
+	struct ibv_cq *cq; /* stays empty: the queue pairs only respond */
+	pid_t owner;	   /* a child of fork() does not have the thread */
 	int listener, wake;
 	pthread_t thread;
 	uint8_t token[DPA_PCI_TOKEN];
 	uint16_t tcp_port;
-	uint64_t rest_until; /* the listener is left alone; 0: it is not */
+	uint64_t rest_until; /* until then the listener is not polled; 0: it is */
 	uint32_t num_guests;
 	struct guest guests[MAX_GUESTS];
 };
@@ -62,12 +63,13 @@ static bool guest_may_enter(const struct dpa_pci_port *p, const struct dpa_pci_m
 
 	if (!dpa_pci_msg_is(m, PCI_ASK))
 		return false;
-	for (int i = 0; i < DPA_PCI_TOKEN; i++) /* in a time that shows nothing of the token */
+	/* constant time: the duration reveals nothing about the token */
+	for (int i = 0; i < DPA_PCI_TOKEN; i++)
 		differs |= m->token[i] ^ p->token[i];
 	return !differs;
 }
 
-/* Its queue pair, and the answer. */
+/* Create its queue pair, and send the answer. */
 static bool guest_enter(struct dpa_pci_port *p, struct guest *g)
 {
 	struct dpa_pci_msg own = {.type = PCI_ANSWER};
@@ -82,7 +84,7 @@ static bool guest_enter(struct dpa_pci_port *p, struct guest *g)
 	       send(g->fd, &own, sizeof(own), MSG_NOSIGNAL) == sizeof(own);
 }
 
-/* False: it has ended, or breaks the rules. */
+/* Read from a guest. False: it has closed, or violates the protocol. */
 static bool guest_read(struct dpa_pci_port *p, struct guest *g)
 {
 	ssize_t n = recv(g->fd, (char *)&g->in + g->got, sizeof(g->in) - g->got, MSG_DONTWAIT);
@@ -95,7 +97,10 @@ static bool guest_read(struct dpa_pci_port *p, struct guest *g)
 	return guest_enter(p, g);
 }
 
-/* One that has asked has nothing more to say: recv() of no bytes would be no end. */
+/*
+ * Return whether a guest stays. After its question a guest sends nothing more; recv() of no bytes
+ * would not detect the end.
+ */
 static bool guest_stays(struct dpa_pci_port *p, struct guest *g)
 {
 	char more;
@@ -107,7 +112,10 @@ static bool guest_stays(struct dpa_pci_port *p, struct guest *g)
 	return n < 0 && (errno == EAGAIN || errno == EINTR);
 }
 
-/* Makes room: the one that has been silent longest goes. False: all have asked, and there is none. */
+/*
+ * Make room: drop the guest that has been silent longest. False: all have asked, and there is no
+ * room.
+ */
 static bool port_make_room(struct dpa_pci_port *p)
 {
 	struct guest *oldest = NULL;
@@ -127,7 +135,10 @@ static bool port_make_room(struct dpa_pci_port *p)
 	return oldest;
 }
 
-/* Without a descriptor for the caller, it stays in the queue of the listener, which is readable. */
+/*
+ * Accept a peer. Without a free descriptor it stays in the queue of the listener, which stays
+ * readable.
+ */
 static void port_greet(struct dpa_pci_port *p)
 {
 	int fd = accept4(p->listener, NULL, NULL, SOCK_NONBLOCK | SOCK_CLOEXEC);
@@ -149,7 +160,10 @@ static void port_greet(struct dpa_pci_port *p)
 
 /* ---------------------------------------------------------------- the thread */
 
-/* Milliseconds until a guest has been silent too long, or the rest is over; -1: neither. */
+/*
+ * Return the milliseconds until a guest has been silent too long, or rest_until has come; -1:
+ * neither.
+ */
 static int port_patience(const struct dpa_pci_port *p)
 {
 	uint64_t now = dpa_pci_now_ns(), first = p->rest_until ? p->rest_until : UINT64_MAX;
@@ -162,7 +176,7 @@ static int port_patience(const struct dpa_pci_port *p)
 	return first <= now ? 0 : (int)((first - now) / 1000000) + 1;
 }
 
-/* From the last one on, since one that leaves is replaced by the last. */
+/* Go from the last guest to the first, because the last one replaces a guest that leaves. */
 static void port_attend(struct dpa_pci_port *p, const struct pollfd *fds)
 {
 	uint64_t now = dpa_pci_now_ns();
@@ -200,7 +214,7 @@ static void *port_serve(void *arg)
 	return NULL;
 }
 
-/* Signals are the program's: none comes to this thread. */
+/* Run the thread. It blocks all signals: the program handles them. */
 static bool port_run(struct dpa_pci_port *p)
 {
 	sigset_t all, old;
@@ -213,9 +227,9 @@ static bool port_run(struct dpa_pci_port *p)
 	return !ret;
 }
 
-/* ---------------------------------------------------------------------- life */
+/* ---------------------------------------------------------------- life cycle */
 
-/* On all addresses of both families, or of IPv4 where there is no other. */
+/* Open the listener on all addresses of both families, or of IPv4 if IPv6 is not available. */
 static int port_socket(void)
 {
 	struct sockaddr_in6 any6 = {.sin6_family = AF_INET6};
@@ -246,7 +260,7 @@ static bool port_listen(struct dpa_pci_port *p)
 	if (p->wake < 0 || p->listener < 0 || listen(p->listener, BACKLOG) ||
 	    getsockname(p->listener, (struct sockaddr *)&a, &len))
 		return false;
-	p->tcp_port = ntohs(((struct sockaddr_in *)&a)->sin_port); /* at one place in both */
+	p->tcp_port = ntohs(((struct sockaddr_in *)&a)->sin_port); /* at the same offset in both */
 	return true;
 }
 

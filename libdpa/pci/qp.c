@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The queue pairs of both sides, and the message that has what the other one needs. */
+/* qp.c - the queue pairs of both sides, and the message with the data that the other side needs. */
 #include <arpa/inet.h>
 #include <endian.h>
 #include <errno.h>

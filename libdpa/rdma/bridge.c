@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* PDs and keys of the API's objects, for programs that use verbs as well. */
+/* bridge.c - PDs and keys of the API's objects, for programs that use verbs as well. */
 #include <doca_rdma_bridge.h>
 #include "../common/buf/buf.h"
 #include "../common/mmap.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Capabilities of a device that is not open. */
+/* cap.c - capabilities of a device that is not open. */
 #include <string.h>
 #include "rdma.h"
 
@@ -56,7 +56,7 @@ doca_error_t doca_rdma_cap_get_gid(const struct doca_devinfo *devinfo, uint32_t 
 	for (uint32_t i = 0; i < num_entries; i++) {
 		union ibv_gid g;
 
-		/* an index without an address is an error of the query, and zeros here */
+		/* for an index without an address the query fails, but this call returns zeros */
 		if (ibv_query_gid(dev->ctx, 1, (int)(start_index + i), &g))
 			memset(&g, 0, sizeof(g));
 		memcpy(gid_array[i].raw, g.raw, sizeof(g.raw));

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Settings of RDMA contexts. */
+/* conf.c - settings of RDMA contexts. */
 #include "rdma.h"
 
-/* Of what every setter wants, in this order. */
+/* Check the conditions common to all setters, in this order. */
 static doca_error_t check_settable(const struct doca_rdma *rdma, bool valid)
 {
 	if (!dpa_live(rdma) || !valid)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Connections of an RDMA context. */
+/* connection.c - connections of an RDMA context. */
 #include <endian.h>
 #include <sched.h>
 #include <stdlib.h>
@@ -9,7 +9,7 @@
 #include "../eu/pool.h"
 #include "rdma.h"
 
-#define LOOKS 64 /* for what has come, when a connection ends */
+#define LOOKS 64 /* polls for messages that have come when a connection ends */
 
 static void connection_to_error(struct dpa_fatal_hook *hook)
 {
@@ -70,7 +70,7 @@ static bool valid_details(const struct dpa_rdma_details *d)
 	       d->num_gids <= DPA_RDMA_DETAILS_GIDS;
 }
 
-/* EUs have it no more. */
+/* Destroy a connection. EUs do not find it any more. */
 static void destroy_connection(struct doca_rdma_connection *c)
 {
 	if (c->rdma->dpa)
@@ -81,7 +81,10 @@ static void destroy_connection(struct doca_rdma_connection *c)
 	dpa_obj_free(c);
 }
 
-/* EUs find it by its id from now on, and the one that had the id before no more. */
+/*
+ * Publish a connection: from now on EUs find it by its id, and no longer the previous one with that
+ * id.
+ */
 void dpa_rdma_show_connection(struct doca_rdma_connection *c)
 {
 	struct doca_rdma_connection *old;
@@ -119,7 +122,7 @@ doca_error_t doca_rdma_connect(struct doca_rdma *rdma, const void *remote_rdma_c
 {
 	if (!dpa_live(rdma) || !remote_rdma_conn_details || !rdma_connection)
 		return DOCA_ERROR_INVALID_VALUE;
-	if (!rdma->started) /* its connections are gone: the pointer is not looked at */
+	if (!rdma->started) /* its connections are gone: the pointer is not dereferenced */
 		return DOCA_ERROR_BAD_STATE;
 	if (!dpa_live(rdma_connection) || rdma_connection->rdma != rdma)
 		return DOCA_ERROR_INVALID_VALUE;
@@ -137,7 +140,7 @@ static int64_t connection_now_ms(void)
 	return (int64_t)(dpal_now_ns() / 1000000);
 }
 
-/* Gives messages under way the time; takes those that have come already. */
+/* Give messages in flight some time; take those that have arrived already. */
 static void work_off_connection(const struct doca_rdma_connection *c, int ms)
 {
 	struct ibv_context *ctx = c->rdma->ctx.dev->ctx;
@@ -155,8 +158,9 @@ static void work_off_connection(const struct doca_rdma_connection *c, int ms)
 }
 
 /*
- * Device code that waits for the report of what it posted gets one: done, or failed. Elements that
- * it has not read stay in the completion context; a receive that a message has begun to fill fails.
+ * End posted work, so that device code which waits for a report gets one: done, or failed. Elements
+ * that it has not read stay in the completion context. A receive that a message has begun to fill
+ * fails.
  */
 static void end_posts(struct doca_rdma_connection *c)
 {
@@ -175,7 +179,7 @@ void dpa_rdma_drop_connection(struct doca_rdma_connection *c)
 		if (!rdma->ending)
 			end_posts(c);
 		dpa_obj_remove(c, DPA_T_CONNECTION);
-		return; /* EUs have it still */
+		return; /* EUs may still find it */
 	}
 	if (rdma->gpu && atomic_load_explicit(&c->ready, memory_order_relaxed)) {
 		if (!rdma->ending)
@@ -187,7 +191,7 @@ void dpa_rdma_drop_connection(struct doca_rdma_connection *c)
 	destroy_connection(c);
 }
 
-/* The context ends: no EU has its handle. */
+/* Drop all when the context ends: no EU has its handle. */
 void dpa_rdma_drop_connections(struct doca_rdma *rdma)
 {
 	for (uint32_t i = 0; i < rdma->conf.max_connections; i++) {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Which addresses a connection uses. Programs wish for a GID index that they often have hard-coded;
- * where that is the loopback address, or of another family than the peer's, the two sides choose
- * another pair, by the same rule on the same two lists.
+ * gid.c - choice of the addresses of a connection. Programs request a GID index that is often
+ * hard-coded. If that is the loopback address, or of another family than the peer's, the two sides
+ * choose another pair, by the same rule on the same two lists.
  */
 #include <endian.h>
 #include <errno.h>
@@ -28,7 +28,7 @@ static bool is_link_local(const uint8_t *g)
 	return g[0] == 0xfe && (g[1] & 0xc0) == 0x80;
 }
 
-/* Whether one can send to the other, as far as the addresses show. */
+/* Return whether one can send to the other, as far as the addresses show. */
 static bool gids_match(const uint8_t *a, const uint8_t *b, bool same_host)
 {
 	if (is_v4_mapped(a) != is_v4_mapped(b))
@@ -81,7 +81,7 @@ int dpa_rdma_own_gids(struct ibv_context *ctx, uint32_t wish, struct dpa_rdma_de
 	return n ? 0 : ENODATA;
 }
 
-/* Both sides see the same two lists in this order. */
+/* Return the order of the two lists, which is the same on both sides. */
 static bool is_first_details(const struct dpa_rdma_details *a, const struct dpa_rdma_details *b)
 {
 	int d = memcmp(&a->node_guid, &b->node_guid, sizeof(a->node_guid));
@@ -99,7 +99,7 @@ void dpa_rdma_choose_gids(const struct dpa_rdma_details *own, const struct dpa_r
 	const struct dpa_rdma_details *a = first ? own : peer, *b = first ? peer : own;
 
 	*own_gid = *peer_gid = 0;
-	/* a peer that is not of this library has taken gids[0] */
+	/* a peer without this library uses gids[0] */
 	if (!own->node_guid || !peer->node_guid || gids_match(a->gids[0], b->gids[0], same))
 		return;
 	for (uint32_t i = 0; i < a->num_gids; i++)

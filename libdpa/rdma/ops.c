@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Posting from device code. A queue that is full is not waited for here: the op drives the device a
- * little and returns "again", so that the code can be ended, and the context stopped, meanwhile. A
- * doorbell that was held back is rung before a thread waits for it.
+ * ops.c - posting from device code. An op does not wait for a full queue: it drives the device a
+ * little and returns "again", so that the code can be killed, and the context stopped, meanwhile. A
+ * doorbell that was held back is rung before a thread waits for its work.
  */
 #include "../run/ops.h"
 #include "../sync/sync_event.h"
@@ -15,8 +15,8 @@
 #define ALL_FLAGS	      (FLAG_FLUSH | FLAG_OPTIMIZE_REPORTS)
 
 /*
- * NULL: it was there when the caller began to wait, and was stopped since. The post is dropped, as
- * are those that are in its queues.
+ * Look up the context. NULL: it existed when the caller began to wait, and was stopped since. The
+ * post is dropped, like those in its queues.
  */
 static struct doca_rdma *get_rdma(struct dpal_eu *eu, struct dpal_run *run, uint64_t handle,
 				  bool again)
@@ -46,7 +46,7 @@ static uint32_t sge_length(uint64_t length)
 				   : UINT32_MAX; /* too long: the device reports it */
 }
 
-/* Fills in the work request, all but its number. */
+/* Fill in the work request, except its number. */
 static void make_wr(const struct doca_rdma_connection *c, const struct dpa_dev_rdma_wr *in,
 		    struct dpa_sge *sge, struct dpa_qp_wr *w)
 {
@@ -76,7 +76,10 @@ static void make_wr(const struct doca_rdma_connection *c, const struct dpa_dev_r
 	w->nsge = sge->length != 0;
 }
 
-/* Full: what was held back goes out, for room to come. True: the doorbell is to be rung. */
+/*
+ * Put a work request. If the queue is full, WQEs that were held back are announced, so that room
+ * appears. True: ring the doorbell.
+ */
 static bool put_wr(struct doca_rdma_connection *c, struct dpa_qp_wr *w, bool flush, bool *full)
 {
 	bool ring;
@@ -104,7 +107,7 @@ static bool is_valid_rdma_wr(const struct dpa_dev_rdma_wr *wr)
 	       !(wr->data && wr->length > DPA_DEV_RDMA_INLINE);
 }
 
-/* True: the queue is full. */
+/* Post. True: the queue is full. */
 static bool post_rdma(struct dpal_eu *eu, struct dpal_run *run, struct doca_rdma_connection *c,
 		      const struct dpa_dev_rdma_wr *wr)
 {
@@ -140,7 +143,7 @@ int dpa_op_rdma_post(uint64_t rdma, uint32_t connection, const struct dpa_dev_rd
 	return full;
 }
 
-/* False: the queue is full. */
+/* Put a receive. False: the queue is full. */
 static bool put_receive(struct doca_rdma *r, const struct dpa_sge *sge)
 {
 	uint16_t index, turn;
@@ -190,19 +193,20 @@ int dpa_op_rdma_snapshot(uint64_t rdma, uint32_t connection, uint32_t key, uint6
 
 void dpa_rdma_taken(struct doca_dpa_completion *comp, uint64_t wr_id)
 {
-	/* after in_op, as dpa_handle_get() */
+	/* seq_cst after in_op, as in dpa_handle_get() */
 	struct doca_rdma *r = atomic_load_explicit(&comp->rdmas, memory_order_seq_cst);
 
 	while (r && r->seat != wr_id >> 48)
 		r = atomic_load_explicit(&r->next_at_comp, memory_order_seq_cst);
 	if (!r)
-		return; /* it was stopped since, or is no receive of an RDMA context */
+		/* it was stopped since, or the element is not of an RDMA context's receive */
+		return;
 	dpal_eu_lock(&r->recv_lock);
 	dpa_wr_index_give(&r->indices, (uint32_t)wr_id, (uint16_t)(wr_id >> 32));
 	dpal_eu_unlock(&r->recv_lock);
 }
 
-/* The device shows by itself which receives it has taken. */
+/* Do nothing: the device itself shows which receives it has taken. */
 void dpa_op_rdma_receive_ack(uint64_t rdma, uint32_t n)
 {
 	struct dpal_eu *eu;

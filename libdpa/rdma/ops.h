@@ -17,7 +17,7 @@ int dpa_op_rdma_snapshot(uint64_t rdma, uint32_t connection, uint32_t key, uint6
 
 void dpa_op_rdma_receive_ack(uint64_t rdma, uint32_t n);
 
-/* Device code has got the element of a receive. On an EU, in an op. */
+/* Record that device code has taken the element of a receive. On an EU, in an op. */
 void dpa_rdma_taken(struct doca_dpa_completion *comp, uint64_t wr_id);
 
 #endif

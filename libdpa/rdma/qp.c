@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The queue pair of a connection: as a verbs program would make and connect it. */
+/* qp.c - the queue pair of a connection: created and connected as by a verbs program. */
 #include <endian.h>
 #include <errno.h>
 #include <string.h>
@@ -34,9 +34,9 @@ static int connection_to_init(struct doca_rdma_connection *c)
 }
 
 /*
- * A first PSN that can be guessed makes a packet that is forged one that is taken: without random
- * numbers there is no connection, as there is no adapter state (device/board/ident.c), rather than
- * a constant.
+ * Choose the first PSN at random: a PSN that can be guessed lets forged packets in. Without random
+ * numbers there is no connection rather than a constant PSN, as there is no adapter state without
+ * them (device/board/ident.c).
  */
 static int random_psn(uint32_t *psn)
 {
@@ -67,7 +67,10 @@ static int describe_qp(struct doca_rdma_connection *c)
 	return dpa_rdma_own_gids(c->qp->context, c->rdma->conf.gid_index, d);
 }
 
-/* CQs of its own: kernels find the CQE of an operation by the operation's position. */
+/*
+ * Prepare a GPU data path. It has its own CQs: kernels find the CQE of an operation by the
+ * operation's position.
+ */
 static int prepare_gpu(struct doca_rdma_connection *c, struct ibv_qp_init_attr *init)
 {
 	int ret = dpa_gpu_link_make(c);
@@ -106,12 +109,12 @@ int dpa_rdma_make_qp(struct doca_rdma_connection *c)
 		ret = connection_to_init(c);
 	if (!ret)
 		ret = describe_qp(c);
-	if (ret && !c->gpu) /* else it goes with what the GPU knows of it */
+	if (ret && !c->gpu) /* else it is freed with the memory that the GPU uses */
 		ibv_destroy_qp(c->qp);
 	return ret;
 }
 
-/* The path to a peer whose details came by the program: READs and MTU of the smaller side. */
+/* Make the path to a peer whose details came by the program: READs and MTU of the smaller side. */
 static int path_of_details(struct doca_rdma_connection *c, const struct dpa_rdma_details *peer,
 			   struct dpa_rdma_path *path)
 {
@@ -140,7 +143,7 @@ static int path_of_details(struct doca_rdma_connection *c, const struct dpa_rdma
 	return 0;
 }
 
-/* Adds the attributes that do not depend on the path. */
+/* Add the attributes that do not depend on the path. */
 static int connection_to_rts(struct doca_rdma_connection *c, struct dpa_rdma_path *path)
 {
 	struct ibv_qp_attr *rtr = &path->rtr, *rts = &path->rts;
@@ -168,7 +171,10 @@ static int connection_to_rts(struct doca_rdma_connection *c, struct dpa_rdma_pat
 				     IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC);
 }
 
-/* Nothing has been posted yet: the QP can be made as it was. */
+/*
+ * Join by the path. Nothing has been posted yet: on failure the QP can be reset to its state
+ * before.
+ */
 int dpa_rdma_join_path(struct doca_rdma_connection *c, struct dpa_rdma_path *path)
 {
 	struct ibv_qp_attr reset = {.qp_state = IBV_QPS_RESET};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* RDMA contexts: create, start, stop. */
+/* rdma.c - RDMA contexts: create, start, stop. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,7 +31,7 @@ static int make_scratch(struct doca_rdma *r, struct ibv_pd *pd)
 	return r->scratch_mr ? 0 : errno;
 }
 
-/* On the CPU path a receive for each task. */
+/* Return the entries of the receive queue: on the CPU path one receive for each task. */
 static uint32_t recv_entries(const struct doca_rdma *r)
 {
 	uint32_t tasks = r->tasks.conf[RT_RECEIVE].max;
@@ -74,7 +74,7 @@ static void unmake_rdma(struct doca_rdma *r)
 	r->live = NULL;
 }
 
-/* Makes the objects that EUs need beside it. */
+/* Create the objects that EUs need besides the QPs. */
 static int make_for_dpa(struct doca_rdma *r, struct ibv_pd *pd)
 {
 	int ret;
@@ -121,7 +121,7 @@ static int make_rdma(struct doca_rdma *r)
 	return ret;
 }
 
-/* One that was attached may have been destroyed since. */
+/* Take the completion context. The attached one may have been destroyed since. */
 static doca_error_t take_completion(struct doca_rdma *r)
 {
 	struct doca_dpa *dpa = r->ctx.dpa;
@@ -134,7 +134,7 @@ static doca_error_t take_completion(struct doca_rdma *r)
 	return DOCA_SUCCESS;
 }
 
-/* Its receives are known to the completion context from now on. */
+/* Make its receives known to the completion context from now on. */
 static void take_seat(struct doca_rdma *r)
 {
 	struct doca_dpa_completion *c = r->comp;
@@ -147,7 +147,7 @@ static void take_seat(struct doca_rdma *r)
 	atomic_store_explicit(&c->rdmas, r, memory_order_release);
 }
 
-/* EUs that are at it go on; later ones do not find it. */
+/* Leave the completion context. EUs that use it continue; later ones do not find it. */
 static void leave_seat(struct doca_rdma *r)
 {
 	_Atomic(struct doca_rdma *) *p = &r->comp->rdmas;
@@ -178,7 +178,7 @@ static doca_error_t start_rdma(struct doca_ctx *ctx)
 	return DOCA_SUCCESS;
 }
 
-/* Whether all that was announced to the device is done, on every connection. */
+/* Return whether all announced work is done, on every connection. */
 static bool all_sent(const struct doca_rdma *r)
 {
 	for (uint32_t i = 0; i < r->conf.max_connections; i++) {
@@ -192,8 +192,9 @@ static bool all_sent(const struct doca_rdma *r)
 }
 
 /*
- * A program that ends right after its last post relies on an adapter that has sent it by then. Here
- * an EU may still have to: it gets the time. Not for ever, because the peer may never take it.
+ * Wait for announced work. A program that ends right after its last post expects the adapter to
+ * have sent it. Here an EU may still have to do that, so it gets time; not for ever, because the
+ * peer may never take it.
  */
 static void drain_rdma(const struct doca_rdma *r)
 {
@@ -210,7 +211,9 @@ static void drain_rdma(const struct doca_rdma *r)
 	dpa_hwif_idle(ctx);
 }
 
-/* EUs find no handle; then none is in an op with it; then the queues go. */
+/*
+ * End it: first EUs find no handle; then no EU is in an op with it; then the queues are destroyed.
+ */
 static void end_rdma(struct doca_rdma *r)
 {
 	if (r->dpa) {
@@ -229,7 +232,9 @@ static void end_rdma(struct doca_rdma *r)
 	r->ctx.fd = -1;
 }
 
-/* With tasks in flight, or from one of its own callbacks, it is for progress_rdma(). */
+/*
+ * Stop. With tasks in flight, or from one of its own callbacks, progress_rdma() finishes the stop.
+ */
 static doca_error_t stop_rdma(struct doca_ctx *ctx)
 {
 	struct doca_rdma *r = dpa_rdma_of_ctx(ctx);
@@ -240,7 +245,7 @@ static doca_error_t stop_rdma(struct doca_ctx *ctx)
 	return DOCA_SUCCESS;
 }
 
-/* On every connection, then no message comes any more. */
+/* End the tasks on every connection; no message comes any more afterwards. */
 static void end_tasks(struct doca_rdma *r)
 {
 	for (uint32_t i = 0; i < r->conf.max_connections; i++)
@@ -269,7 +274,7 @@ static bool progress_rdma(struct doca_ctx *ctx)
 	return any;
 }
 
-/* The descriptors tell, but of what has come before. */
+/* Arm it. The descriptors report all later work, but not work that came before. */
 static bool arm_rdma(struct doca_ctx *ctx)
 {
 	struct doca_rdma *r = dpa_rdma_of_ctx(ctx);

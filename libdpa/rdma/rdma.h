@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * rdma.h - RDMA contexts as the host's calls and the EUs see them.
+ * rdma.h - RDMA contexts, for calls of the host and for EUs.
  *
  *             setters                         export, connect
  *   IDLE -------------> IDLE --doca_ctx_start()--> RUNNING --doca_ctx_stop()--> IDLE
@@ -37,10 +37,12 @@ _Static_assert(sizeof(struct dpa_wqe_ctrl) + sizeof(struct dpa_wqe_raddr) + DPA_
 
 #define DPA_RDMA_DEFAULT_QUEUE 64
 #define DPA_RDMA_TIMEOUT_MS    2000
-#define DPA_RDMA_DRAIN_MS      100 /* that an end gives what was posted */
-#define DPA_RDMA_FLUSH_MS      500 /* for a QP to flush what it has */
+#define DPA_RDMA_DRAIN_MS      100 /* ms that an end waits for posted work */
+#define DPA_RDMA_FLUSH_MS      500 /* ms for a QP to flush its work */
 
-/* Local ACK timeout, 4.096 us * 2^x: a quarter of a second, so that a busy machine is no error. */
+/*
+ * Local ACK timeout, 4.096 us * 2^x: a quarter of a second, so that a busy machine causes no error.
+ */
 #define DPA_RDMA_ACK_TIMEOUT 16
 #define DPA_RDMA_RETRIES     7
 #define DPA_RDMA_RNR_TIMER   1 /* 0.01 ms */
@@ -62,15 +64,15 @@ struct doca_rdma_connection {
 	_Atomic uint32_t ready; /* connected: EUs may post */
 	union doca_data user_data;
 	struct ibv_qp *qp;
-	struct dpa_fatal_hook fatal; /* to the error state with the DPA context */
+	struct dpa_fatal_hook fatal; /* moves it to the error state with the DPA context */
 	struct dpa_rdma_details details;
 	struct dpa_cm_link *link; /* NULL: exported */
 	struct dpa_gpu_link *gpu; /* GPU data path */
 	/* CPU data path: in flight, in order */
 	struct dpa_rdma_task *sent, **sent_end;
-	/* EUs */
+	/* used by EUs */
 	struct dpal_eu_lock lock;
-	struct dpa_qp_queues queues; /* under lock, but view */
+	struct dpa_qp_queues queues; /* under lock, except view */
 	uint32_t posted;	     /* under lock: operations so far */
 	bool held;		     /* under lock: the last one has no doorbell yet */
 };
@@ -83,38 +85,40 @@ struct doca_rdma {
 	struct doca_dpa_completion *comp;
 	struct dpa_cm cm;
 	struct dpa_rdma_tasks tasks;
-	uint32_t refs; /* the user's, and one of each task */
+	uint32_t refs; /* references: the user's, and one for each task */
 	bool working;  /* in doca_pe_progress() */
 	/* while started */
 	bool started;
-	pid_t owner;		  /* a child of fork() has no memory of its queues */
-	bool ending;		  /* its connections with it */
-	struct doca_dpa *dpa;	  /* the data path of this DPA context, */
-	struct dpa_gpu_path *gpu; /* or of a GPU; both NULL: of the CPU */
-	struct ibv_cq *cq;	  /* of the completion context, or its own */
+	pid_t owner;		  /* a child of fork() has no memory for its queues */
+	bool ending;		  /* it ends together with its connections */
+	struct doca_dpa *dpa;	  /* DPA context of the data path, */
+	struct dpa_gpu_path *gpu; /* or path of a GPU; both NULL: on the CPU */
+	struct ibv_cq *cq;	  /* CQ of the completion context, or its own */
 	struct ibv_srq *srq;
-	uint64_t *scratch; /* of each connection 8 bytes in a cache line: what atomics fetch */
+	uint64_t *scratch; /* for each connection 8 bytes in a cache line: results of atomics */
 	struct ibv_mr *scratch_mr;
-	struct doca_rdma_connection **conns; /* conf.max_connections; host's calls */
-	uint32_t num_conns;		     /* of these */
+	/* array of conf.max_connections; used by the host's calls */
+	struct doca_rdma_connection **conns;
+	uint32_t num_conns; /* connections in it */
 	/*
-	 * The same for EUs. One that has ended stays, its QP in the error state, until the next one
-	 * of its id is connected: what is posted to it fails, as with any QP, and is reported.
+	 * The same array for EUs. An ended connection stays, its QP in the error state, until the
+	 * next one with its id is connected: posts to it fail and are reported, as with any QP.
 	 */
 	_Atomic(struct doca_rdma_connection *) *live;
-	/* EUs */
+	/* used by EUs */
 	struct dpal_eu_lock recv_lock;
-	struct dpa_srq_queue recv;     /* under recv_lock, but view */
+	struct dpa_srq_queue recv;     /* under recv_lock, except view */
 	struct dpa_wr_indices indices; /* under recv_lock */
-	uint16_t seat;		       /* at its completion context: dpa_rdma_recv_id() */
+	uint16_t seat;		       /* seat at its completion context: dpa_rdma_recv_id() */
 	_Atomic(struct doca_rdma *) next_at_comp;
 };
 
-#define DPA_RDMA_SCRATCH 64 /* bytes of a connection */
+#define DPA_RDMA_SCRATCH 64 /* bytes for each connection */
 
 /*
- * wr_id of a receive: its index in the low half, which device code reads, and above it whose it is.
- * A seat has its top bit set, which user pointers have not: the CQ may have QPs of the user's, too.
+ * wr_id of a receive: its index in the low half, which device code reads, and the owner's seat
+ * above it. A seat has its top bit set, which user pointers do not have: the CQ may serve QPs of
+ * the user, too.
  */
 #define DPA_RDMA_SEAT 0x8000u
 
@@ -123,13 +127,13 @@ static inline uint64_t dpa_rdma_recv_id(uint16_t seat, uint16_t turn, uint16_t i
 	return (uint64_t)seat << 48 | (uint64_t)turn << 32 | index;
 }
 
-/* Whether tasks are its data path; also before it is started. */
+/* Return whether tasks are its data path; valid before it is started, too. */
 static inline bool dpa_rdma_on_cpu(const struct doca_rdma *r)
 {
 	return !r->ctx.dpa && !r->ctx.gpu;
 }
 
-/* Whether something was announced to the device that is not done. In a child of fork(): nothing. */
+/* Return whether announced work is not done. In a child of fork(): false. */
 static inline bool dpa_rdma_has_work(const struct doca_rdma_connection *c)
 {
 	const struct dpa_dbrec *d = c->queues.view.dbrec;
@@ -143,53 +147,53 @@ static inline struct doca_rdma *dpa_rdma_of_ctx(struct doca_ctx *ctx)
 	return container_of(ctx, struct doca_rdma, ctx);
 }
 
-/* Its memory stays. */
+/* Keep its memory; release it. */
 void dpa_rdma_hold(struct doca_rdma *rdma);
 void dpa_rdma_release(struct doca_rdma *rdma);
 
 /* ------------------------------------------------------------ connection.c */
 
-/* Of a started context; errors as of doca_rdma_export(). */
+/* Create a connection of a started context. Errors: as doca_rdma_export(). */
 doca_error_t dpa_rdma_new_connection(struct doca_rdma *rdma, struct doca_rdma_connection **out);
-/* Errors as of doca_rdma_connect(); the connection is shown. */
+/* Connect it, and publish it to EUs. Errors: as doca_rdma_connect(). */
 doca_error_t dpa_rdma_join(struct doca_rdma_connection *c, const void *details, size_t size);
-/* Its QP is in RTS: it may be posted to. */
+/* Publish it: its QP is in RTS, and EUs may post to it. */
 void dpa_rdma_show_connection(struct doca_rdma_connection *c);
-/* Its posted work requests are flushed. */
+/* Flush its posted work requests. */
 void dpa_rdma_fail_connection(struct doca_rdma_connection *c);
-/* Its id may be given again. */
+/* Drop it; its id may be reused. */
 void dpa_rdma_drop_connection(struct doca_rdma_connection *c);
-/* Ends all; EUs find none of them any more. */
+/* End all; EUs do not find any of them any more. */
 void dpa_rdma_drop_connections(struct doca_rdma *rdma);
 
 /* -------------------------------------------------------------------- qp.c */
 
-/* The QP of a connection, in INIT, and its side of the details. 0 or errno. */
+/* Create the QP of a connection, in INIT, and its side of the details. 0 or errno. */
 int dpa_rdma_make_qp(struct doca_rdma_connection *c);
-/* The path to a peer: of the QP's attributes those that depend on it. */
+/* The path to a peer: the QP's attributes that depend on the path. */
 struct dpa_rdma_path {
 	struct ibv_qp_attr rtr, rts;
 };
 
 /*
- * To RTS. 0 or errno; then the QP is in INIT again, or of no use. The path's numbers of READs are
- * cut to what the device has.
+ * Move the QP to RTS. 0 or errno; on errno the QP is in INIT again, or unusable. The path's numbers
+ * of READs are reduced to the limits of the device.
  */
 int dpa_rdma_join_path(struct doca_rdma_connection *c, struct dpa_rdma_path *path);
-/* The same with the peer's side of the details. */
+/* Do the same with the peer's side of the details. */
 int dpa_rdma_join_qp(struct doca_rdma_connection *c, const struct dpa_rdma_details *peer);
 
 /* ------------------------------------------------------------------- gid.c */
 
 /*
- * Fills gids and node_guid: the wish first, then the other addresses of the device. 0, or ENODATA:
- * it has none.
+ * Fill in gids and node_guid: the preferred address first, then the other addresses of the device.
+ * 0, or ENODATA: it has none.
  */
 int dpa_rdma_own_gids(struct ibv_context *ctx, uint32_t wish, struct dpa_rdma_details *own);
-/* The pair that both sides come to: indices into their gids. */
+/* Choose the pair that both sides agree on: indices into their gids. */
 void dpa_rdma_choose_gids(const struct dpa_rdma_details *own, const struct dpa_rdma_details *peer,
 			  uint32_t *own_gid, uint32_t *peer_gid);
-/* Where the device has this address; -1: nowhere any more. */
+/* Return the index of this address on the device; -1: it does not exist any more. */
 int dpa_rdma_gid_index(struct ibv_context *ctx, const uint8_t gid[16]);
 
 #endif

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Two lists round their heads: free, the first to be given; out, the first the oldest. */
+/*
+ * wr_index.c - two circular lists: free, with the next index first; out, with the oldest index
+ * first.
+ */
 #include <stdlib.h>
 #include <dpa_hw.h>
 #include "wr_index.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Counters of dpaintrin.h. */
+/* counters.c - counters of dpaintrin.h. */
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <pthread.h>
@@ -10,7 +10,7 @@
 #include "counters.h"
 #include "ops.h"
 
-/* The thread's perf descriptor plus 1, so that 0 is "not asked yet"; -1: there is none. */
+/* The thread's perf descriptor plus 1, so that 0 is "not opened yet"; -1: there is none. */
 static __thread int counter;
 static pthread_key_t at_exit;
 static pthread_once_t once = PTHREAD_ONCE_INIT;

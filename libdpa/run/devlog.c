@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The log of device code. */
+/* devlog.c - the log of device code. */
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
@@ -14,14 +14,14 @@
 
 #define LOG_BYTES   (64 * 1024)
 #define LOG_MESSAGE 1024
-#define LOG_WAIT_MS 200 /* for room, before a message is counted as lost */
+#define LOG_WAIT_MS 200 /* ms to wait for room before a message is counted as lost */
 
 struct dpa_devlog {
 	pthread_mutex_t lock;
-	pthread_cond_t more, room; /* for the writer; for EUs and drain */
+	pthread_cond_t more, room; /* more: for the writer; room: for EUs and drain */
 	/*
 	 * Bytes put, to be written and written; index modulo LOG_BYTES. Changed under the lock; a
-	 * thread that only asks whether there is something reads `due` and `out` without it.
+	 * thread that only checks for data reads `due` and `out` without it.
 	 */
 	uint64_t in;
 	_Atomic uint64_t due, out;
@@ -32,14 +32,14 @@ struct dpa_devlog {
 	char buf[LOG_BYTES];
 };
 
-/* stdio, so that the host program's own output stays in order with it. */
+/* Write by stdio, so that the output keeps its order with that of the host program. */
 static void write_out(struct dpa_devlog *log, const char *p, size_t n)
 {
 	fwrite(p, 1, n, log->file);
 	fflush(log->file);
 }
 
-/* The lock is held; it is dropped while writing. */
+/* Write some. The lock is held; it is released while writing. */
 static void write_some(struct dpa_devlog *log)
 {
 	uint64_t out = log->out, at = out % LOG_BYTES, n = log->due - out, lost = log->lost;

@@ -3,8 +3,8 @@
  * devlog.h - messages and traces of device code on their way to a file or the standard output.
  *
  * The image formats a message into bytes (so that a bad pointer faults there), the EU puts them
- * into the context's buffer, a thread of the context writes them. An EU waits for nothing but room
- * in the buffer, and not long.
+ * into the context's buffer, a thread of the context writes them. An EU waits only for room in the
+ * buffer, for a short time.
  */
 #ifndef DPA_RUN_DEVLOG_H
 #define DPA_RUN_DEVLOG_H
@@ -16,25 +16,25 @@
 struct dpa_devlog;
 
 /*
- * Starts the writer. NULL: see errno.
- * @out:  the caller's, NULL: standard output
- * @lazy: what is put is written when the buffer is half full, or by flush
+ * Start the writer. NULL: see errno.
+ * @out:  owned by the caller, NULL: standard output
+ * @lazy: messages are written when the buffer is half full, or by flush
  */
 struct dpa_devlog *dpa_devlog_create(FILE *out, bool lazy);
-/* Writes what is left, ends the writer. No EU may log any more. NULL is allowed. */
+/* Write the rest and end the writer. No EU may log any more. NULL is allowed. */
 void dpa_devlog_destroy(struct dpa_devlog *log);
-/* Lets a lazy one's writer write what there is. Any thread; does not wait. */
+/* Let the writer of a lazy log write now. Any thread; does not wait. */
 void dpa_devlog_flush(struct dpa_devlog *log);
 /*
- * Blocks until everything is written that was logged (of a lazy one: flushed) before the call. Next
- * to nothing when there is nothing.
+ * Block until all that was logged (in a lazy log: flushed) before the call is written. Costs almost
+ * nothing if there is nothing to write.
  */
 void dpa_devlog_drain(struct dpa_devlog *log);
-/* One message: prefix with the EU's number and the level's tag, then the text. Any thread. */
+/* Log one message: prefix with the EU's number and the level's tag, then the text. Any thread. */
 void dpa_devlog_put(struct dpa_devlog *log, int eu, uint32_t level, const char *text, uint64_t len);
-/* The text as it is. Any thread. */
+/* Log the text unchanged. Any thread. */
 void dpa_devlog_put_text(struct dpa_devlog *log, const char *text, uint64_t len);
-/* One line of a trace: the EU's number and the five words. Any thread. */
+/* Log one line of a trace: the EU's number and the five words. Any thread. */
 void dpa_devlog_put_trace(struct dpa_devlog *log, int eu, const uint64_t words[5]);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Signal handlers for EUs. */
+/* fault.c - signal handlers for EUs. */
 #include <errno.h>
 #include <pthread.h>
 #include <stdbool.h>
@@ -18,7 +18,7 @@
 enum { NUM_FAULTS = 5 };
 static const int faults[NUM_FAULTS] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP};
 
-/* The kernel's idea of a signal action, on x86-64 and aarch64. */
+/* The kernel's layout of a signal action, on x86-64 and aarch64. */
 struct ksigaction {
 	void (*handler)(int, siginfo_t *, void *);
 	unsigned long flags;
@@ -28,8 +28,8 @@ struct ksigaction {
 
 /*
  * Handlers that were installed before ours, newest last; entries are constant once they are
- * published (release) by `last`. A program whose handler and ours are installed in turns uses up no
- * more than these.
+ * published (release) by `last`. A program that alternates between its handler and ours uses no
+ * more entries than these.
  */
 #define MAX_BEFORE 16
 static struct before {
@@ -41,7 +41,7 @@ static pthread_mutex_t install_lock = PTHREAD_MUTEX_INITIALIZER;
 
 #ifdef __x86_64__
 #define SA_RESTORER_ 0x04000000ul
-/* rt_sigreturn: what a handler returns to. */
+/* rt_sigreturn: the return address of a handler. */
 void dpa_fault_restorer(void);
 __asm__(".pushsection .text\n"
 	".hidden dpa_fault_restorer\n"
@@ -91,13 +91,16 @@ static bool same_action(const struct ksigaction *a, const struct ksigaction *b)
 }
 
 /*
- * A handler that was installed after ours may pass on to ours what ours has passed on to it. The
- * kernel leaves uc_link empty: a mark there shows that this signal has been here before. (A counter
- * would not do: handlers may be left by a jump.)
+ * A handler that was installed after ours may pass a signal back to ours that ours has passed to
+ * it. The kernel leaves uc_link empty: a mark there shows that this signal was handled here before.
+ * (A counter is not enough: handlers may be left by a jump.)
  */
 static ucontext_t seen_mark;
 
-/* As if ours were not there; the second time, as if those that came after it were not either. */
+/*
+ * Act as if our handler were not installed; the second time, as if later handlers were not
+ * installed either.
+ */
 static void chain_action(int sig, siginfo_t *si, void *uc_)
 {
 	struct before *b = &before[index_of(sig)];
@@ -110,7 +113,7 @@ static void chain_action(int sig, siginfo_t *si, void *uc_)
 		return;
 	if (old->handler == (void *)SIG_DFL || old->handler == (void *)SIG_IGN ||
 	    (again && !atomic_load_explicit(&b->last, memory_order_acquire))) {
-		/* The instruction faults again, or the signal is sent again, with no handler. */
+		/* The instruction faults again, or the signal is sent again, without a handler. */
 		struct ksigaction dfl = {.handler = (void *)SIG_DFL};
 
 		raw_sigaction(sig, &dfl, NULL);
@@ -127,8 +130,8 @@ static void chain_action(int sig, siginfo_t *si, void *uc_)
 }
 
 /*
- * Device code is interrupted between two of its own instructions: no lock is held and nothing of
- * the library is half done, so that it may simply be left.
+ * Handle a signal. Device code is interrupted between two of its own instructions: no lock is held
+ * and no operation of the library is in progress, so a jump may leave it.
  */
 static void on_signal(int sig, siginfo_t *si, void *uc)
 {
@@ -152,7 +155,7 @@ static void on_signal(int sig, siginfo_t *si, void *uc)
 		return;
 	}
 	if (user && sig != dpa_fault_kill_signal() && si->si_code > 0) {
-		eu->in_user = false; /* a fault from here on is ours */
+		eu->in_user = false; /* a fault from here on is one of the library */
 		eu->fault_sig = sig;
 		eu->fault_addr = (uintptr_t)si->si_addr;
 		dpa_crash_capture(sig, si, uc);
@@ -162,7 +165,7 @@ static void on_signal(int sig, siginfo_t *si, void *uc)
 	errno = keep;
 }
 
-/* install_lock is held. True: what is there now can be found by chain_action(). */
+/* Remember the present handler. install_lock is held. True: chain_action() can find it. */
 static bool remember_action(struct before *b, const struct ksigaction *now)
 {
 	for (uint32_t i = 0; i < b->used; i++)
@@ -180,7 +183,7 @@ static bool remember_action(struct before *b, const struct ksigaction *now)
 static void install_handler(int i)
 {
 	struct ksigaction act = {.handler = on_signal,
-				 /* NODEFER: the handler is left by a jump, which keeps the mask */
+				 /* NODEFER: a jump leaves the handler and keeps the mask */
 				 .flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER | SA_RESTART};
 	struct ksigaction now;
 

@@ -4,7 +4,7 @@
  *
  * Handlers are installed at the first start of a context, never before, by the bare system call
  * (the sanitizers wrap sigaction()). They act only on an EU that is in device code and in no call
- * of the library; everything else goes to the handler that was there.
+ * of the library; every other signal goes to the previous handler.
  */
 #ifndef DPA_RUN_FAULT_H
 #define DPA_RUN_FAULT_H
@@ -15,16 +15,21 @@
 struct dpal_eu;
 
 #define DPA_ALTSTACK (64 * 1024)
-#define DPA_EU_GUARD (64 * 1024) /* below the stack of an EU */
+#define DPA_EU_GUARD (64 * 1024) /* bytes below the stack of an EU */
 
-/* Idempotent. Looks whether the handlers are still ours and takes them back if not. */
+/*
+ * Install the handlers. Idempotent: checks whether they are still ours and installs them again if
+ * not.
+ */
 void dpa_fault_install(void);
-/* The same for one signal, in turns: cheap enough for each time that an EU wakes up. */
+/*
+ * Do the same for one signal, a different one at each call: cheap enough for each wake-up of an EU.
+ */
 void dpa_fault_check(void);
-/* The mask of an EU: everything but faults and the kill signal. */
+/* Get the signal mask of an EU: everything but faults and the kill signal. */
 void dpa_fault_mask(sigset_t *mask);
 int dpa_fault_kill_signal(void);
-/* On the EU's thread, first and last. */
+/* First and last call on the EU's thread. */
 void dpa_fault_thread_begin(struct dpal_eu *eu);
 void dpa_fault_thread_end(struct dpal_eu *eu);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* op.c - how a call of device code begins, finds its object, and fails: the rules are in ops.h. */
+/* op.c - begin, look-up and failure of a call of device code: the rules are in ops.h. */
 #include <stdio.h>
 #include "ops.h"
 
@@ -20,7 +20,7 @@ struct dpal_run *dpa_op_begin(struct dpal_eu **eu)
 	return run;
 }
 
-/* Whether another context of the program has such an object. */
+/* Return whether another context of the program has such an object. */
 static bool is_elsewhere(struct dpal_run *run, enum dpa_handle_type type, uint64_t handle)
 {
 	struct dpa_handles *all = &run->dpa->handles;

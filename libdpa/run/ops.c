@@ -38,7 +38,7 @@ static struct doca_dpa_completion *get_comp(struct dpal_eu *eu, struct dpal_run 
 			    struct doca_dpa_completion, obj);
 }
 
-/* Once for each time that the completion context is started. */
+/* Report an overrun, once for each start of the completion context. */
 static void tell_overrun(struct dpal_eu *eu, struct doca_dpa_completion *c, uint32_t lost)
 {
 	struct doca_dpa *dpa = eu->run->dpa;
@@ -55,14 +55,14 @@ static void tell_overrun(struct dpal_eu *eu, struct doca_dpa_completion *c, uint
 	dpa_devlog_put(dpa->log, eu->id, DOCA_DPA_DEV_LOG_LEVEL_ERROR, text, strlen(text));
 }
 
-/* The next element; where it was written over, the oldest that is left. */
+/* Return the next element; if it was overwritten, the oldest that is left. */
 static const struct dpa_cqe *next_cqe(struct dpal_eu *eu, struct doca_dpa_completion *c)
 {
 	uint32_t next = atomic_load_explicit(&c->read, memory_order_relaxed), at = next;
 	uint32_t mask = (1u << c->view.log_size) - 1;
 	const struct dpa_cqe *e = &c->view.buf[at & mask];
 
-	/* the device may write over the oldest, too, before it is taken */
+	/* the device may overwrite the oldest one, too, before it is taken */
 	while (!dpa_cqe_valid(e, at, c->view.log_size)) {
 		uint32_t left = dpa_cqe_oldest(c->view.buf, at, c->view.log_size);
 
@@ -79,7 +79,7 @@ static const struct dpa_cqe *next_cqe(struct dpal_eu *eu, struct doca_dpa_comple
 	return e;
 }
 
-/* Finding nothing drives the device, as every wait does. */
+/* Take an element. If there is none, drive the device, as every wait does. */
 static int op_get_completion(uint64_t comp, uint64_t *element)
 {
 	struct dpal_eu *eu;
@@ -96,7 +96,7 @@ static int op_get_completion(uint64_t comp, uint64_t *element)
 	return e != NULL;
 }
 
-/* More than was taken counts as all that was taken. */
+/* Acknowledge. A number above that of the taken elements counts as all of them. */
 static void op_ack(uint64_t comp, uint64_t n)
 {
 	struct dpal_eu *eu;

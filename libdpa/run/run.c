@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Device code is entered and left; its faults are the context's end. */
+/* run.c - entry to device code and exit from it; a fault ends the context. */
 #include "../host/libdpa.h"
 #include "fault.h"
 #include "run.h"
@@ -19,7 +19,7 @@ static void report_run(struct dpal_run *run, struct dpal_eu *eu)
 		dpa_witnesses_report(&run->dpa->witnesses, run->name, eu);
 }
 
-/* Enter, then look at the mark: see dpal_eu_enter(). */
+/* Run code: enter, then read the mark (`fatal`): see dpal_eu_enter(). */
 enum dpal_eu_end dpal_run_code(struct dpal_run *run, void (*code)(void *arg), void *arg)
 {
 	struct dpal_eu *eu = dpal_eu_self;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The file that tools read: made, locked, removed. */
+/* file.c - the file that tools read: creation, lock, removal. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -14,13 +14,13 @@
 #include "file.h"
 #include "stat.h"
 
-#define SWEEP_MAX 256 /* files looked at: to begin stays cheap whatever lies about */
+#define SWEEP_MAX 256 /* most files checked: the start stays cheap even in a full folder */
 #define DIGITS	  "0123456789"
 
 static struct {
 	pthread_mutex_t lock;
 	_Atomic(struct dpa_stat_file *) map;
-	int fd; /* holds the lock: nothing else of the process may open and close the file */
+	int fd; /* holds the lock: no other code of the process may open and close the file */
 	char path[512];
 } file = {.lock = PTHREAD_MUTEX_INITIALIZER, .fd = -1};
 
@@ -67,8 +67,8 @@ static void remove_unlocked(const char *path)
 }
 
 /*
- * The length of the "dpa-UID-" that a default name of the adapter state begins with; 0: it is
- * another place.
+ * Return the length of the prefix "dpa-UID-" of a default name of the adapter state; 0: it has
+ * another name.
  */
 static size_t prefix_of(const char *name)
 {
@@ -84,8 +84,8 @@ static size_t prefix_of(const char *name)
 }
 
 /*
- * Is it a file like ours of this adapter instance or, at the default place, of another one of the
- * user?
+ * Return whether it is a file like ours, of this adapter instance or, at the default place, of
+ * another one of the user.
  */
 static bool is_like_ours(const char *name, const char *of, size_t prefix)
 {
@@ -99,8 +99,8 @@ static bool is_like_ours(const char *name, const char *of, size_t prefix)
 }
 
 /*
- * Of processes that were killed. Our own is not among them: see `fd`. Those of other adapter
- * instances of the user, too: to one whose network namespace is gone no process comes any more.
+ * Remove files of processes that were killed, but not our own: see `fd`. Remove those of the user's
+ * other adapter instances too: no process comes to an instance whose network namespace is gone.
  */
 static void remove_dead(const char *board)
 {
@@ -128,7 +128,7 @@ static void remove_dead(const char *board)
 		closedir(d);
 }
 
-/* Locked before it has its name. 0 or -1. */
+/* Make the file, locked before it has its name. 0 or -1. */
 static int make_stat_dir(const char *board)
 {
 	char tmp[sizeof(file.path)], *random;
@@ -143,7 +143,7 @@ static int make_stat_dir(const char *board)
 	random = strrchr(tmp, '-') + 1;
 	snprintf(file.path, sizeof(file.path), "%s" DPA_STAT_PATTERN "%d-%s", board, (int)getpid(),
 		 random);
-	/* its memory, too: a full file system is no SIGBUS later */
+	/* allocate its memory, too: a full file system must not cause SIGBUS later */
 	if (first_byte(fd, F_SETLK, &l) || posix_fallocate(fd, 0, sizeof(struct dpa_stat_file)) ||
 	    rename(tmp, file.path)) {
 		close(fd);
@@ -210,7 +210,9 @@ void dpa_stat_close(void)
 	file.fd = -1;
 }
 
-/* The process ends without closing it; threads of EUs may be writing into the mapping still. */
+/*
+ * Handle the end of the process without a close; threads of EUs may still write into the mapping.
+ */
 __attribute__((destructor)) void dpa_stat_exit(void)
 {
 	const struct dpa_stat_file *f = dpa_stat_file();
@@ -219,7 +221,9 @@ __attribute__((destructor)) void dpa_stat_exit(void)
 		unlink(file.path);
 }
 
-/* The locks of fcntl are not inherited: closing the descriptor here takes nothing from the parent.
+/*
+ * Forget the file in a child. Locks of fcntl are not inherited: closing the descriptor here does
+ * not release the parent's lock.
  */
 void dpa_stat_forget(void)
 {

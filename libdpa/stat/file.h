@@ -6,11 +6,11 @@
 #include <stdbool.h>
 #include "layout.h"
 
-/* NULL: there is none. It changes only while no device code runs. */
+/* Return the mapping; NULL: there is none. It changes only while no device code runs. */
 struct dpa_stat_file *dpa_stat_file(void);
-/* Whether it is an entry of the present file: one of an earlier pool is not. */
+/* Return whether it is an entry of the present file: one of an earlier pool is not. */
 bool dpa_stat_holds(const struct dpa_stat_task *t);
-/* Of the entries: taking and giving back. */
+/* Lock the entries: for taking and freeing one. */
 void dpa_stat_lock(void);
 void dpa_stat_unlock(void);
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * layout.h - the file in which a process shows its DPA threads and EUs to tools.
+ * layout.h - the file by which a process publishes its DPA threads and EUs to tools.
  *
  * BOARD.dpa-PID-XXXXXX lies beside the adapter state file and belongs to the same user. Its process
- * holds a write lock (fcntl) on the first byte as long as it lives: a file without one is a dead
- * process's, and any process may remove it.
+ * holds a write lock (fcntl) on the first byte as long as it lives: a file without a lock belongs
+ * to a dead process, and any process may remove it.
  *
- * The process writes, tools read; but `collect_until` and the base_* fields are the tools'. All of
- * it is relaxed: numbers for people, each right by itself.
+ * The process writes, tools read; only `collect_until` and the base_* fields are written by tools.
+ * All accesses are relaxed: the numbers are for users, each correct by itself.
  */
 #ifndef DPA_STAT_LAYOUT_H
 #define DPA_STAT_LAYOUT_H
@@ -36,8 +36,11 @@ struct dpa_stat_head {
 	uint32_t pid, uid;
 	uint64_t start_ns; /* CLOCK_REALTIME */
 	char comm[16];
-	char device[16]; /* whose context was the first */
-	/* Tools: cycles and instructions are counted until then (CLOCK_MONOTONIC ns). */
+	char device[16]; /* device of the first context */
+	/*
+	 * Written by tools: cycles and instructions are counted until this time (CLOCK_MONOTONIC
+	 * ns).
+	 */
 	_Atomic uint64_t collect_until;
 	uint32_t max_run_time;	    /* s; 0: no limit */
 	_Atomic uint32_t num_tasks; /* entries that were ever used */
@@ -48,26 +51,26 @@ struct dpa_stat_head {
 struct dpa_stat_task {
 	_Atomic uint32_t kind;	 /* enum dpa_stat_kind; written last (release) */
 	uint32_t id;		 /* of the thread, never used again in this process */
-	uint32_t context;	 /* which context of the process: 1.. */
-	_Atomic int32_t eu;	 /* where it ran last; -1: nowhere yet */
+	uint32_t context;	 /* number of the context in the process: 1.. */
+	_Atomic int32_t eu;	 /* EU of its last run; -1: none yet */
 	_Atomic uint32_t failed; /* `error` has the reason (release) */
 	uint32_t rsvd[3];
-	/* up to the end of the last run; those of now are in the EUs' records */
+	/* up to the end of the last run; the EUs' records show present runs */
 	_Atomic uint64_t runs; /* begun */
 	_Atomic uint64_t ns;
 	_Atomic uint64_t counted; /* runs for which the next two were counted */
 	_Atomic uint64_t cycles;
 	_Atomic uint64_t instructions;
-	/* what they were at the last reset: tools */
+	/* values at the last reset; written by tools */
 	_Atomic uint64_t base_runs, base_ns, base_cycles, base_instructions;
 	_Atomic uint64_t base_counted;
 	char name[DPA_STAT_NAME];
 	char error[DPA_STAT_ERROR];
 };
 
-/* 64. An EU that is shared for a moment shows one of both. */
+/* 64. A shared EU shows one of its tasks. */
 struct dpa_stat_eu {
-	_Atomic uint32_t task; /* index + 1 of what runs there; 0: nothing */
+	_Atomic uint32_t task; /* index + 1 of the task that runs there; 0: none */
 	uint32_t rsvd;
 	_Atomic uint64_t since_ns; /* CLOCK_MONOTONIC */
 	_Atomic uint64_t runs, ns;

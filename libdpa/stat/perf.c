@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Processor counters of the calling thread, where the machine and its administrator give them. */
+/*
+ * perf.c - processor counters of the calling thread, where the machine and its administrator
+ * provide them.
+ */
 #include <linux/perf_event.h>
 #include <stdbool.h>
 #include <string.h>
@@ -7,7 +10,7 @@
 #include <unistd.h>
 #include "stat.h"
 
-/* -1: not opened yet; -2: not to be had */
+/* -1: not opened yet; -2: not available */
 static __thread int leader __attribute__((tls_model("initial-exec"))) = -1;
 static __thread int member __attribute__((tls_model("initial-exec"))) = -1;
 
@@ -41,7 +44,7 @@ static void open_group(void)
 
 uint32_t dpa_stat_counters(uint64_t *cycles, uint64_t *instructions)
 {
-	uint64_t v[3]; /* how many, then each */
+	uint64_t v[3]; /* number of values, then the values */
 
 	if (leader == -1)
 		open_group();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Adds a run to the numbers of its task. */
+/* stat.c - statistics: adds each run to the numbers of its task. */
 #include <stdio.h>
 #include <string.h>
 #include "../eu/clock.h"
@@ -60,7 +60,10 @@ void dpa_stat_free(struct dpa_stat_task *t)
 		atomic_store_explicit(&t->kind, DPA_STAT_FREE, memory_order_release);
 }
 
-/* The name is taken first, by one caller; a run that finds it before its entry is not counted. */
+/*
+ * One caller takes the name first; a run that finds the name before its entry exists is not
+ * counted.
+ */
 struct dpa_stat_task *dpa_stat_kernel(struct dpa_stat_kernels *k, enum dpa_stat_kind kind,
 				      uint32_t context, const char *name)
 {

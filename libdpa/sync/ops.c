@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Sync events in device code: the rules of ../run/ops.h. */
+/* ops.c - sync events in device code: the rules of ../run/ops.h. */
 #include "ops.h"
 #include <sched.h>
 #include "../crash/watchdog.h"
@@ -8,9 +8,9 @@
 #include "../run/ops.h"
 #include "sync_event.h"
 
-#define YIELD_ROUNDS 200 /* looks before it gives the processor away */
-#define SLEEP_ROUNDS 400 /* looks before it sleeps */
-#define SLEEP_MS     1	 /* then it may have been ended */
+#define YIELD_ROUNDS 200 /* polls before it yields the processor */
+#define SLEEP_ROUNDS 400 /* polls before it sleeps */
+#define SLEEP_MS     1	 /* ms; after each sleep it checks for a kill */
 
 static struct doca_sync_event *sync_event_of(struct dpal_eu *eu, struct dpal_run *run, uint64_t se)
 {
@@ -53,7 +53,10 @@ static void wake_activation(struct dpa_se_watch *w)
 	dpa_futex_wake(&s->woken, 1);
 }
 
-/* Until an update wakes it, or for a millisecond. The event is held, not found by its handle. */
+/*
+ * Sleep until an update wakes it, or for one millisecond. The caller holds a reference to the
+ * event; the handle is not used.
+ */
 static void sleep_on(struct doca_sync_event *e, uint64_t value, uint64_t mask)
 {
 	struct sleeper s = {.woken = 0};
@@ -65,7 +68,10 @@ static void sleep_on(struct doca_sync_event *e, uint64_t value, uint64_t mask)
 	dpa_se_watch_cancel(&s.watch);
 }
 
-/* One look; if it finds nothing others get the EU and the processor, the longer the more. */
+/*
+ * Poll once. If the condition does not hold, give up the EU and the processor, more often the
+ * longer it waits.
+ */
 int dpa_op_sync_event_wait_gt(uint64_t se, uint64_t value, uint64_t mask, uint32_t round)
 {
 	struct dpal_eu *eu;

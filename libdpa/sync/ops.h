@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* ops.h - calls of device code that sync events, asynchronous operations and hash tables serve. */
+/* ops.h - calls of device code for sync events, asynchronous operations and hash tables. */
 #ifndef DPA_SYNC_OPS_H
 #define DPA_SYNC_OPS_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Sync events: reading, changing and waiting from the CPU. Any thread. */
+/* sync_data.c - sync events: read, change and wait on the CPU. Any thread. */
 #include <sched.h>
 #include "../run/fault.h"
 #include "../eu/futex.h"
@@ -7,8 +7,8 @@
 #include "sync_event.h"
 #include <doca_sync_event.h>
 
-#define SPIN_PAUSES 200	 /* looks before the first yield */
-#define SPIN_LOOKS  2000 /* looks before it sleeps */
+#define SPIN_PAUSES 200	 /* polls before the first yield */
+#define SPIN_LOOKS  2000 /* polls before it sleeps */
 
 static bool is_started(const struct doca_sync_event *se)
 {
@@ -53,7 +53,7 @@ static void wake_waiter(struct dpa_se_watch *w)
 	struct wait *wait = container_of(w, struct wait, watch);
 
 	atomic_store_explicit(&wait->woken, 1, memory_order_release);
-	dpa_futex_wake(&wait->woken, 1); /* an address only: the waiter may be gone */
+	dpa_futex_wake(&wait->woken, 1); /* only the address is used: the waiter may be gone */
 }
 
 static bool value_holds(const struct doca_sync_event *se, enum dpa_se_cond cond, uint64_t value,
@@ -64,7 +64,10 @@ static bool value_holds(const struct doca_sync_event *se, enum dpa_se_cond cond,
 	return cond == DPA_SE_GT ? v > value : cond == DPA_SE_EQ ? v == value : v != value;
 }
 
-/* A word that peers write by RDMA arrives sooner when the waiting thread drives the device. */
+/*
+ * Drive the device: a word that peers write by RDMA changes earlier if the waiting thread drives
+ * it.
+ */
 static void drive_event(const struct doca_sync_event *se)
 {
 	struct doca_dev *dev = se->sub.dev ? se->sub.dev : se->pub.dev;
@@ -74,7 +77,7 @@ static void drive_event(const struct doca_sync_event *se)
 	dpal_pause();
 }
 
-/* Looks for a while, then sleeps until an update wakes it (or the poller, see watch.c). */
+/* Poll for a while, then sleep until an update (or the poller, see watch.c) wakes the thread. */
 static doca_error_t wait_for_value(struct doca_sync_event *se, enum dpa_se_cond cond,
 				   uint64_t value, uint64_t mask, int spins)
 {
@@ -90,7 +93,7 @@ static doca_error_t wait_for_value(struct doca_sync_event *se, enum dpa_se_cond 
 			sched_yield();
 	}
 	if (dpa_se_watch(&wait.watch, se, cond, value, mask, wake_waiter)) {
-		while (!value_holds(se, cond, value, mask)) /* no poller to be had */
+		while (!value_holds(se, cond, value, mask)) /* no poller is available */
 			sched_yield();
 		return DOCA_SUCCESS;
 	}

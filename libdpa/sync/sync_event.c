@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Sync events: creation, publishers and subscribers. */
+/* sync_event.c - sync events: creation, publishers and subscribers. */
 #include <stdlib.h>
 #include "../common/buf/buf.h"
 #include "../host/libdpa.h"
 #include "sync_event.h"
 #include <doca_sync_event.h>
 
-static _Atomic uint32_t num_events; /* of the process */
+static _Atomic uint32_t num_events; /* events of the process */
 
 static uint32_t state_of(const struct doca_sync_event *se)
 {
@@ -46,7 +46,7 @@ void dpa_se_release(struct doca_sync_event *se)
 uint64_t dpa_se_read(const struct doca_sync_event *se)
 {
 	if (state_of(se) != DPA_SE_STARTED)
-		return 0; /* stopped under a kernel: the user's word may be gone */
+		return 0; /* stopped while a kernel uses it: the user's word may be gone */
 	return atomic_load_explicit(se->word, memory_order_acquire);
 }
 
@@ -134,7 +134,7 @@ static doca_error_t add_side(struct doca_sync_event *se, struct dpa_se_side *s, 
 	return DOCA_SUCCESS;
 }
 
-/* The first device given serves: progress is driven on it while the CPU waits. */
+/* Add the CPU. The first device is used: progress is driven on it while the CPU waits. */
 static doca_error_t add_cpu(struct doca_sync_event *se, struct dpa_se_side *s, struct doca_dev *dev)
 {
 	doca_error_t ret =
@@ -216,7 +216,7 @@ doca_error_t doca_sync_event_set_addr(struct doca_sync_event *event, uint64_t *a
 	return DOCA_SUCCESS;
 }
 
-/* Peers may do with the word what they like, by one key, and so may the CPU. */
+/* Return whether peers may access the word in any way, by one key, and the CPU as well. */
 static bool buf_is_a_word(const struct doca_buf *buf)
 {
 	const uint32_t all = DOCA_ACCESS_FLAG_LOCAL_READ_WRITE | DOCA_ACCESS_FLAG_RDMA_READ |

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Sync events for others: handles for device code, and exports for peers, which change the word by
- * RDMA.
+ * sync_export.c - sync events for others: handles for device code, and exports for peers, which
+ * change the word by RDMA.
  *
  * An export is bytes that may travel between machines, little-endian:
  *   0  magic "dpaevt\0\1"          16 address of the word
@@ -31,7 +31,7 @@ static_assert(sizeof(struct blob) == 32, "the format of exports");
 static const char magic[8] = {'d', 'p', 'a', 'e', 'v', 't', 0, 1};
 
 struct doca_sync_event_remote_net {
-	struct doca_dev *dev; /* held */
+	struct doca_dev *dev; /* referenced */
 	uint64_t addr;
 	uint32_t rkey;
 	struct dpa_se_export *exports;
@@ -39,12 +39,12 @@ struct doca_sync_event_remote_net {
 
 /* ----------------------------------------------------------------- handles */
 
-/* The handle that one context was given for an event. */
+/* The handle of an event for one context. */
 struct dpa_se_export {
 	struct dpa_object obj;
 	void *of;
-	struct doca_dpa *dpa;	   /* held, and with it the table's context */
-	struct dpa_handles *table; /* of its program */
+	struct doca_dpa *dpa;	   /* referenced, and with it the table's context */
+	struct dpa_handles *table; /* table of its program */
 	struct dpa_se_export *next;
 };
 
@@ -116,7 +116,7 @@ doca_error_t dpa_se_remote_word(const struct doca_sync_event_remote_net *event, 
 
 /* ------------------------------------------------------------------ exports */
 
-/* The device that the word is registered with: the first one that the event was given. */
+/* Return the device that the word is registered with: the first one of the event. */
 static struct doca_dev *device_of(const struct doca_sync_event *se)
 {
 	const struct dpa_se_side *sides[] = {&se->sub, &se->pub};
@@ -198,7 +198,7 @@ doca_error_t doca_sync_event_export_to_remote_net(struct doca_sync_event *event,
 	return DOCA_SUCCESS;
 }
 
-/* From outside: nothing in it is believed before it was looked at. */
+/* Parse an export. It comes from outside: check each field before it is used. */
 static doca_error_t parse_remote(const uint8_t *data, size_t sz,
 				 struct doca_sync_event_remote_net *r)
 {

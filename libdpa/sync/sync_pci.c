@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Sync events for the other side of the PCI bus: here, another process of this user on this host.
- * The word of such an event lies on a page of its own, in a memfd that cannot be resized; an export
- * names it, and the importer maps it from there.
+ * sync_pci.c - sync events for the other side of the PCI bus: here, another process of this user on
+ * this host. The word of such an event lies on its own page, in a memfd that cannot be resized; the
+ * export identifies it, and the importer maps it.
  *
- * An export is bytes in the host's order:
+ * An export is bytes in host order:
  *   0  magic "dpapci\0\1"          16 process id     24 cookie, which is on the page as well
  *   8  size of this, bytes         20 its descriptor
  *  12  version
@@ -27,7 +27,7 @@
 #define PAGE_BYTES     4096
 #define SEALS	       (F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL)
 
-/* The word's line is its own. */
+/* The word has its own cache line. */
 struct dpa_se_page {
 	uint64_t cookie[2];
 	uint8_t rsvd[48];
@@ -58,7 +58,7 @@ static int map_page(struct doca_sync_event *se, int fd)
 	return 0;
 }
 
-/* The value moves there. */
+/* Share the event: its value moves to the page. */
 doca_error_t dpa_se_share(struct doca_sync_event *se)
 {
 	int fd;
@@ -72,7 +72,7 @@ doca_error_t dpa_se_share(struct doca_sync_event *se)
 		close(fd);
 		return DOCA_ERROR_NO_MEMORY;
 	}
-	/* a cookie only keeps apart what a number of a descriptor cannot */
+	/* the cookie only distinguishes pages behind the same descriptor number */
 	if (getrandom(se->page->cookie, sizeof(se->page->cookie), GRND_NONBLOCK) < 0)
 		se->page->cookie[0] = (uintptr_t)se;
 	atomic_store(&se->page->word, atomic_load(&se->own));
@@ -130,12 +130,15 @@ static doca_error_t pci_error(int err)
 	case EMFILE:
 	case ENFILE:
 		return DOCA_ERROR_NO_MEMORY;
-	default: /* another user's */
+	default: /* owned by another user */
 		return DOCA_ERROR_NOT_SUPPORTED;
 	}
 }
 
-/* A descriptor that is no page of an event is not opened but by name: a device would notice. */
+/*
+ * Open the page. The first open is O_PATH: a descriptor that is no page of an event is never opened
+ * for access, because opening a device has effects.
+ */
 static doca_error_t open_page(const struct blob *b, int *out)
 {
 	char path[64];
@@ -174,7 +177,7 @@ static doca_error_t import_blob(struct doca_sync_event *se, const struct blob *b
 		return DOCA_ERROR_NO_MEMORY;
 	}
 	if (memcmp(se->page->cookie, b->cookie, sizeof(b->cookie)))
-		return DOCA_ERROR_INVALID_VALUE; /* another event's by now */
+		return DOCA_ERROR_INVALID_VALUE; /* the page belongs to another event now */
 	se->word = &se->page->word;
 	se->imported = true;
 	return DOCA_SUCCESS;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Sync events as contexts: tasks, which end in doca_pe_progress(). Reading and changing is done
- * when the task is submitted; a wait is looked at in each progress, and watched while the user
- * sleeps on the engine's notification.
+ * sync_task.c - sync events as contexts: tasks, which end in doca_pe_progress(). A task that reads
+ * or changes is carried out when it is submitted. A wait is checked in each progress, and watched
+ * while the user sleeps on the engine's notification.
  */
 #include "sync_task.h"
 #include <stdlib.h>
@@ -17,7 +17,7 @@ static struct dpa_se_task *sync_task_of(struct doca_task *task)
 	return container_of(task, struct dpa_se_task, task);
 }
 
-/* --------------------------------------------------------------- life of one */
+/* --------------------------------------------------------- life cycle of one */
 
 doca_error_t dpa_se_task_set_conf(struct doca_sync_event *se, enum dpa_se_task_kind kind,
 				  dpa_se_task_fn *done, dpa_se_task_fn *failed, uint32_t num)
@@ -45,7 +45,7 @@ static void end_sync_task(struct dpa_se_task *t, doca_error_t status)
 	se->ended_tail = &t->next;
 }
 
-/* A mask is some whole bytes side by side: none, 1, 2, 4 or 8 of them. */
+/* Return whether a mask is legal: 0, 1, 2, 4 or 8 adjacent whole bytes. */
 static bool mask_is_legal(uint64_t mask)
 {
 	int bytes = 0;
@@ -85,7 +85,7 @@ static doca_error_t submit_sync_task(struct doca_task *task, uint32_t flags)
 			return DOCA_ERROR_INVALID_VALUE;
 		t->next = se->waits;
 		se->waits = t;
-		dpa_pe_raise(task->ctx); /* to be watched from now on */
+		dpa_pe_raise(task->ctx); /* it must be watched from now on */
 		return DOCA_SUCCESS;
 	}
 	end_sync_task(t, DOCA_SUCCESS);
@@ -169,7 +169,9 @@ static void look_at_waits(struct doca_sync_event *se)
 	}
 }
 
-/* Those that have ended by now: what callbacks submit is for the next time. */
+/*
+ * Call back the tasks that have ended by now. Tasks that callbacks submit wait for the next call.
+ */
 static bool call_all_back(struct doca_sync_event *se)
 {
 	struct dpa_se_task *t = se->ended, *next;

@@ -11,19 +11,19 @@
 /* The common part of all kinds, which have their own names: doca_sync_event_task_*. */
 struct dpa_se_task {
 	struct doca_task task;
-	struct doca_sync_event *se; /* held */
+	struct doca_sync_event *se; /* referenced */
 	enum dpa_se_task_kind kind;
 	uint64_t value;		  /* SET, ADD, WAIT_* */
 	uint64_t mask;		  /* WAIT_* */
 	uint64_t *out;		  /* GET, ADD */
-	struct dpa_se_task *next; /* ended, or waits */
+	struct dpa_se_task *next; /* next that has ended, or waits */
 	bool watched;
 	struct dpa_se_watch watch;
 };
 
 doca_error_t dpa_se_task_set_conf(struct doca_sync_event *se, enum dpa_se_task_kind kind,
 				  dpa_se_task_fn *done, dpa_se_task_fn *failed, uint32_t num);
-/* NULL: none is left. */
+/* Allocate a task. NULL: none is left. */
 struct dpa_se_task *dpa_se_task_new(struct doca_sync_event *se, enum dpa_se_task_kind kind,
 				    union doca_data user_data);
 

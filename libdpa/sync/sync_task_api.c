@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The public names of tasks of sync events: one type for each kind, all the same inside. */
+/*
+ * sync_task_api.c - the public names of tasks of sync events: one type for each kind, with the same
+ * implementation.
+ */
 #include <assert.h>
 #include "sync_task.h"
 
@@ -32,7 +35,7 @@
 	}                                                                                          \
 	static_assert(sizeof(struct doca_sync_event_task_##name) == sizeof(struct dpa_se_task), "")
 
-/* A field of a kind, by its setter and its getter. */
+/* A field of a kind: its setter and its getter. */
 #define FIELD(name, field, type, member)                                                           \
 	void doca_sync_event_task_##name##_set_##field(struct doca_sync_event_task_##name *task,   \
 						       type value)                                 \
@@ -47,7 +50,7 @@
 	}                                                                                          \
 	static_assert(1, "")
 
-/* The rest of an alloc_init(): `set` sets the fields of *task. */
+/* The body of an alloc_init(): `set` sets the fields of *task. */
 #define ALLOCATE(which, set)                                                                       \
 	do {                                                                                       \
 		struct dpa_se_task *t_;                                                            \

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Watches of sync events, and the thread that looks at those which others may change.
+ * watch.c - watches of sync events, and the thread that polls words which others may change.
  *
- * One lock for all watches: it is taken when a watch comes, goes or comes true, and by updates of
- * events that have one. No loss: a watch is counted (seq_cst), then looks; an update writes the
- * word (seq_cst), then looks at the count.
+ * One lock for all watches: it is taken when a watch is added, is removed or comes true, and by
+ * updates of events that have a watch. No update is lost: a watch is counted (seq_cst), then reads
+ * the word; an update writes the word (seq_cst), then reads the count.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -17,18 +17,18 @@
 #include "../eu/pool.h"
 #include "sync_event.h"
 
-#define SPIN_LOOKS  64	  /* after something has happened, before the timer */
-#define SPIN_PAUSES 16	  /* between two looks */
-#define TIMER_NS    40000 /* with what a wake-up costs: below 50 us */
+#define SPIN_LOOKS  64	  /* polls after an event, before the timer */
+#define SPIN_PAUSES 16	  /* pauses between two polls */
+#define TIMER_NS    40000 /* together with the cost of a wake-up below 50 us */
 
 static struct {
-	pthread_mutex_t rest_lock; /* of dpa_se_watch_rest(): one asks at a time */
-	pthread_mutex_t lock;	   /* everything down to `bell` */
+	pthread_mutex_t rest_lock; /* for dpa_se_watch_rest(): one caller at a time */
+	pthread_mutex_t lock;	   /* protects all members down to `bell` */
 	struct dpa_se_watch *polled;
-	bool running, stop; /* stop: asked of the poller, which clears it */
+	bool running, stop; /* stop: requested from the poller, which clears it */
 	pthread_cond_t answered;
 	pthread_t thread;
-	/* Futex of the poller when it has nothing to look at; counts what it must see. */
+	/* Futex of the poller when it has nothing to poll; counts the events that it must see. */
 	_Atomic uint32_t bell;
 } watches = {.rest_lock = PTHREAD_MUTEX_INITIALIZER,
 	     .lock = PTHREAD_MUTEX_INITIALIZER,
@@ -84,7 +84,7 @@ static void unlink_polled(struct dpa_se_watch *w)
 	w->polled_prev = NULL;
 }
 
-/* The event's reference is the caller's to drop. */
+/* Unlink a watch. The caller drops the event's reference. */
 static struct doca_sync_event *unlink_watch(struct dpa_se_watch *w)
 {
 	struct doca_sync_event *se = w->se;
@@ -98,18 +98,21 @@ static struct doca_sync_event *unlink_watch(struct dpa_se_watch *w)
 	return se;
 }
 
-/* Those that came true in one round, by `next`: what they want without the lock. */
+/* Run `after` of the watches that came true in one round, linked by `next`, without the lock. */
 static void run_after(struct dpa_se_watch *late)
 {
 	while (late) {
 		struct dpa_se_watch *w = late;
 
-		late = w->next; /* before the owner has it again */
+		late = w->next; /* before the owner gets it back */
 		w->after(w);
 	}
 }
 
-/* The lock is held. True: it held, and the watch is its owner's again, or on the list `late`. */
+/*
+ * Check a watch. The lock is held. True: the condition held, and the watch belongs to its owner
+ * again, or is on the list `late`.
+ */
 static bool look_at_watch(struct dpa_se_watch *w, struct dpa_se_watch **late)
 {
 	struct doca_sync_event *se;
@@ -122,13 +125,13 @@ static bool look_at_watch(struct dpa_se_watch *w, struct dpa_se_watch **late)
 		*late = w;
 		w->fn(w);
 	} else {
-		w->fn(w); /* may free it */
+		w->fn(w); /* fn may free the watch */
 	}
 	dpa_se_release(se);
 	return true;
 }
 
-/* Those that an event has from before a fork are of no thread of this process. */
+/* Forget watches that an event has from before a fork: no thread of this process owns them. */
 static void forget_foreign(struct doca_sync_event *se)
 {
 	uint32_t now = dpa_pool_generation();
@@ -140,7 +143,7 @@ static void forget_foreign(struct doca_sync_event *se)
 	atomic_store_explicit(&se->num_watches, 0, memory_order_relaxed);
 }
 
-/* The caller holds the event. */
+/* The caller holds a reference to the event. */
 void dpa_se_changed_slow(struct doca_sync_event *se)
 {
 	struct dpa_se_watch *w, *next, *late = NULL;
@@ -167,8 +170,8 @@ void dpa_se_watch_stop(struct doca_sync_event *se)
 /* --------------------------------------------------------------- the poller */
 
 /*
- * Under the lock, once for each round. A poller that is asked to end does so when there is nothing
- * to look at; a watch that came before makes it stay.
+ * Check all watches, once for each round. The lock is held. A poller that was asked to end does so
+ * when nothing is watched; an earlier watch makes it stay.
  */
 static bool look_at_all(bool *any, bool *empty)
 {
@@ -200,7 +203,7 @@ static void *poll_watches(void *arg)
 	bool any, empty;
 
 	(void)arg;
-	prctl(PR_SET_TIMERSLACK, 1000ul); /* ns; 50 us otherwise */
+	prctl(PR_SET_TIMERSLACK, 1000ul); /* ns; the default is 50 us */
 	for (;;) {
 		bell = atomic_load_explicit(&watches.bell, memory_order_acquire);
 		if (look_at_all(&any, &empty))
@@ -227,7 +230,7 @@ static void ring_watcher(void)
 	dpa_futex_wake(&watches.bell, 1);
 }
 
-/* Nothing of the parent's is watched here, and no thread polls. */
+/* Reset in a child: no watch of the parent counts here, and no thread polls. */
 static void watch_in_child(void)
 {
 	pthread_mutex_init(&watches.rest_lock, NULL);
@@ -242,7 +245,7 @@ static void watch_watcher_forks(void)
 	pthread_atfork(NULL, NULL, watch_in_child);
 }
 
-/* The lock is held. The new thread takes no signal of the application. */
+/* Start the poller, which blocks the application's signals. The lock is held. */
 static int start_poller(void)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -271,7 +274,7 @@ void dpa_se_watch_rest(void)
 	pthread_mutex_lock(&watches.rest_lock);
 	pthread_mutex_lock(&watches.lock);
 	if (watches.running && !watches.polled) {
-		thread = watches.thread; /* what comes after its end makes another one */
+		thread = watches.thread; /* a watch after its end starts a new one */
 		watches.stop = true;
 		ring_watcher();
 		while (watches.stop)
@@ -284,7 +287,7 @@ void dpa_se_watch_rest(void)
 	pthread_mutex_unlock(&watches.rest_lock);
 }
 
-/* ------------------------------------------------------------- for everybody */
+/* -------------------------------------------------------------------- public */
 
 int dpa_se_watch(struct dpa_se_watch *w, struct doca_sync_event *se, enum dpa_se_cond cond,
 		 uint64_t value, uint64_t mask, dpa_se_watch_fn *fn)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The parser's life, and the flags that every program has. */
+/* argp.c - life cycle of the parser, and the flags that every program has. */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -62,7 +62,9 @@ static doca_error_t set_sdk_log_level(void *param, void *config)
 	return DOCA_SUCCESS;
 }
 
-/* Help, version and JSON are done before callbacks are called. */
+/*
+ * Accept a flag without its work: help, version and JSON are handled before callbacks are called.
+ */
 static doca_error_t accept_nothing(void *param, void *config)
 {
 	return DOCA_SUCCESS;
@@ -85,7 +87,7 @@ static const struct {
 		       ARGP_STRING, true},
 };
 
-/* The setters report nothing when there is no memory for a text. */
+/* True if a setter had no memory for a text. The setters themselves report nothing. */
 static bool is_lost(const char *want, const char *have)
 {
 	return want && *want && !have;
@@ -123,17 +125,17 @@ static doca_error_t add_general(struct argp *a)
 	return DOCA_SUCCESS;
 }
 
-/* --------------------------------------------------------------------- life */
+/* --------------------------------------------------------------- life cycle */
 
 doca_error_t doca_argp_init(const char *program_name, void *program_config)
 {
-	if (!program_name) /* as samples of newer releases pass it */
+	if (!program_name) /* samples of newer releases pass NULL */
 		program_name = program_invocation_short_name;
 	if (!*program_name)
 		return DOCA_ERROR_INVALID_VALUE;
 	if (dpa_argp)
 		return DOCA_ERROR_BAD_STATE;
-	dpa_argp = dpa_obj_new(DPA_T_CMD, sizeof(*dpa_argp)); /* by its root */
+	dpa_argp = dpa_obj_new(DPA_T_CMD, sizeof(*dpa_argp)); /* freed by its root */
 	if (!dpa_argp)
 		return DOCA_ERROR_NO_MEMORY;
 	dpa_argp->root.name = strdup(program_name);

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * argp.h - the parser inside.
+ * argp.h - internals of the parser.
  *
- * Parsing makes a list of what was given, without calling anything; then what is given is checked
- * as a whole; then the callbacks are called in order.
+ * Parsing builds a list of the given values and calls nothing. Then the list is checked as a whole.
+ * Then the callbacks are called in order.
  */
 #ifndef DPA_COMMON_ARGP_H
 #define DPA_COMMON_ARGP_H
@@ -43,24 +43,24 @@ struct doca_argp_param {
 
 struct doca_argp_cmd {
 	struct doca_argp_cmd *next, *parent;
-	struct doca_argp_cmd *cmds; /* registered in it, in order */
+	struct doca_argp_cmd *cmds; /* commands registered in it, in order */
 	struct doca_argp_param *params;
 	char *name, *description;
 	doca_argp_cmd_cb_t callback;
 	bool hidden, registered;
 };
 
-/* A value that was given, or a command. */
+/* A given value, or a command. */
 struct argp_given {
 	struct argp_given *next;
-	struct doca_argp_param *param; /* or */
+	struct doca_argp_param *param; /* this, or */
 	struct doca_argp_cmd *cmd;
-	char *text;		   /* held. Of a device: its address */
-	const char *rep, *devargs; /* behind it, in the same memory; NULL: none */
+	char *text;		   /* owned. For a device: its address */
+	const char *rep, *devargs; /* text behind it, in the same memory; NULL: none */
 	int num;
 	double real;
 	bool flag;
-	struct json_object *json; /* held */
+	struct json_object *json; /* owned */
 };
 
 struct argp_list {
@@ -86,14 +86,14 @@ struct argp {
 	doca_argp_param_cb_t version;
 	struct argp_validation *validations;
 	struct doca_argp_param *general[ARGP_GENERAL];
-	struct argp_list cli, file;    /* what was given, until the end: programs keep devargs */
+	struct argp_list cli, file;    /* given values, kept until the end: programs keep devargs */
 	struct doca_argp_cmd *current; /* the last command given, or root */
 	int log_level, sdk_log_level;
 };
 
-extern struct argp *dpa_argp; /* NULL: not begun */
+extern struct argp *dpa_argp; /* NULL: not initialised */
 
-/* To the logger of the parser. */
+/* Send a message to the logger of the parser. */
 void argp_say(const char *format, ...) __attribute__((format(printf, 1, 2)));
 void argp_print_usage(const struct argp *a, const struct doca_argp_cmd *cmd);
 
@@ -103,18 +103,18 @@ doca_error_t argp_add_param(struct doca_argp_cmd *cmd, struct doca_argp_param *p
 
 /* parse.c: the command line, from argv[1] on */
 doca_error_t argp_parse(struct argp *a, int argc, char **argv, struct argp_list *list);
-/* The parameter that `name` of `len` characters stands for in a command; NULL: none. */
+/* Return the parameter with a name of `len` characters in a command; NULL: none. */
 struct doca_argp_param *argp_find(const struct doca_argp_cmd *cmd, const char *name, size_t len);
-/* A new element at the end of the list; NULL: no memory. */
+/* Append a new element to the list; NULL: no memory. */
 struct argp_given *argp_append(struct argp_list *list, struct doca_argp_param *param);
 void argp_free_list(struct argp_list *list);
-/* The value of an element from its text. INVALID_VALUE. */
+/* Convert the text of an element to its value. INVALID_VALUE. */
 doca_error_t argp_convert(struct argp_given *g, const char *text);
 
 /* device.c */
-/* The parts of a value that names a device. INVALID_VALUE, NO_MEMORY. */
+/* Split the value of a device into its parts. INVALID_VALUE, NO_MEMORY. */
 doca_error_t argp_split_device(struct argp_given *g, const char *text);
-/* Opens what was given and calls the parameter's callback with it. */
+/* Open the given device and call the parameter's callback with it. */
 doca_error_t argp_call_device(const struct argp *a, const struct argp_given *g);
 
 /* json.c: the flags of a file that were not given on the command line */

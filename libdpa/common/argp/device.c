@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Values that name a device, pci/ADDRESS[,args], or a representor, pci/ADDRESS,pf0sfN[,args]. */
+/*
+ * device.c - values that name a device, pci/ADDRESS[,args], or a representor,
+ * pci/ADDRESS,pf0sfN[,args].
+ */
 #include <stdlib.h>
 #include <string.h>
 #include "argp.h"
@@ -7,7 +10,7 @@
 
 #define BUS "pci/"
 
-/* Cuts a text at its first comma. Returns what follows; NULL: nothing does. */
+/* Cut a text at its first comma. Returns what follows; NULL: nothing does. */
 static char *cut(char *text)
 {
 	char *comma = strchr(text, ',');
@@ -38,7 +41,7 @@ doca_error_t argp_split_device(struct argp_given *g, const char *text)
 	return DOCA_SUCCESS;
 }
 
-/* NULL: no device of the list has this address, or it is none. */
+/* NULL: no device of the list has this address, or the text is no address. */
 static struct doca_devinfo *find_device(struct doca_devinfo **list, uint32_t num, const char *addr)
 {
 	for (uint32_t i = 0; i < num; i++) {
@@ -70,7 +73,7 @@ static doca_error_t open_device(const struct argp *a, const char *addr, struct d
 	return ret;
 }
 
-/* The number of pf0sfN; 0: it is no such name. */
+/* Return the number of pf0sfN; 0: the name has another form. */
 static uint32_t function_of(const char *name)
 {
 	char *end;

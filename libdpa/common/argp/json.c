@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Flags from a JSON file. json-c takes comments as long as it is not asked to be strict. */
+/* json.c - flags from a JSON file. json-c accepts comments unless it is strict. */
 #include <errno.h>
 #include <json-c/json.h>
 #include <limits.h>
@@ -82,7 +82,7 @@ static doca_error_t add_all(struct doca_argp_param *p, struct json_object *v,
 	return ret;
 }
 
-/* One member of a section. Flags that the command line has given are left out. */
+/* Read one member of a section. Flags of the command line take precedence over it. */
 static doca_error_t read_member(struct argp *a, bool general, const char *key,
 				struct json_object *v, struct argp_list *list)
 {
@@ -129,7 +129,9 @@ static doca_error_t read_section(struct argp *a, const char *name, struct json_o
 	return ret;
 }
 
-/* After the whole file: each member of an object is there once, so `given` was the command line's.
+/*
+ * Count the given values, after the whole file: each member of an object appears once, so an
+ * earlier `given` is from the command line.
  */
 static void count_values(const struct argp_list *list)
 {

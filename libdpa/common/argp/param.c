@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Parameters and commands: made, set and registered. */
+/* param.c - parameters and commands: creation, setters, registration. */
 #include <stdlib.h>
 #include <string.h>
 #include "argp.h"
@@ -72,7 +72,7 @@ static bool same_name(const char *a, const char *b)
 	return a && b && !strcmp(a, b);
 }
 
-/* In the command or, for what it inherits, above it. */
+/* Return whether a name is taken in the command or, for inherited names, above it. */
 static bool is_taken(const struct doca_argp_cmd *cmd, const char *name)
 {
 	return name && argp_find(cmd, name, strlen(name));
@@ -157,7 +157,7 @@ void doca_argp_param_set_callback(struct doca_argp_param *param, doca_argp_param
 		param->callback = callback;
 }
 
-/* By the numbers of 2.10, whichever the headers have. */
+/* Types have the numbers of 2.10, whichever version the headers are for. */
 void doca_argp_param_set_type(struct doca_argp_param *param, enum doca_argp_type type)
 {
 	if (dpa_live(param))
@@ -165,7 +165,7 @@ void doca_argp_param_set_type(struct doca_argp_param *param, enum doca_argp_type
 									   : ARGP_UNKNOWN;
 }
 
-/* By those of 3.3, which have no JSON object. */
+/* Types have the numbers of 3.3, which has no type for a JSON object. */
 void doca_argp_param_set_type_303(struct doca_argp_param *param, enum doca_argp_type type)
 {
 	static const enum argp_type types[] = {ARGP_UNKNOWN, ARGP_STRING, ARGP_INT,
@@ -214,7 +214,7 @@ static doca_error_t add_cmd(struct doca_argp_cmd *to, struct doca_argp_cmd *cmd)
 	return DOCA_SUCCESS;
 }
 
-/* Whether it is the other one, or below it. */
+/* Return whether cmd is `other`, or below it. */
 static bool is_within(const struct doca_argp_cmd *cmd, const struct doca_argp_cmd *other)
 {
 	if (!dpa_live(cmd))

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The command line made into a list of what was given. */
+/* parse.c - the command line, parsed into a list of given values. */
 #include <errno.h>
 #include <json-c/json.h>
 #include <limits.h>
@@ -94,7 +94,7 @@ doca_error_t argp_convert(struct argp_given *g, const char *text)
 	}
 }
 
-/* "-p5": a name of one character with its value behind it. */
+/* Find the parameter of "-p5": a name of one character, directly followed by its value. */
 static struct doca_argp_param *find_attached(const struct doca_argp_cmd *cmd, const char *arg,
 					     const char **value)
 {
@@ -109,7 +109,7 @@ static struct doca_argp_param *find_attached(const struct doca_argp_cmd *cmd, co
 	return p;
 }
 
-/* One flag at argv[*i], and its value. */
+/* Parse one flag at argv[*i], and its value. */
 static doca_error_t parse_flag(struct argp *a, int argc, char **argv, int *i,
 			       struct argp_list *list)
 {

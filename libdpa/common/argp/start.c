@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* doca_argp_start(): parse, check, call. */
+/* start.c - doca_argp_start(): parse, check, call. */
 #include <stdlib.h>
 #include <string.h>
 #include "argp.h"
@@ -24,7 +24,7 @@ static _Noreturn void show_version(struct argp *a)
 	exit(EXIT_SUCCESS);
 }
 
-/* The flags after which the program does not go on. */
+/* Handle the flags after which the program ends. */
 static void show_and_exit(struct argp *a)
 {
 	if (a->general[ARGP_HELP]->given) {
@@ -46,7 +46,7 @@ static doca_error_t check_twice(const struct argp_list *list)
 	return DOCA_SUCCESS;
 }
 
-/* `*alone`: there is a singular one, and it is alone. */
+/* `*alone`: a singular parameter is given, and nothing else. */
 static doca_error_t check_singular(const struct argp_list *list, bool *alone)
 {
 	const struct argp_given *single = NULL;
@@ -64,7 +64,7 @@ static doca_error_t check_singular(const struct argp_list *list, bool *alone)
 	return DOCA_SUCCESS;
 }
 
-/* Those of the program and of each command on the way to the last one. */
+/* Check the mandatory parameters of the program and of each command on the path to the last one. */
 static doca_error_t check_mandatory(const struct argp *a)
 {
 	for (const struct doca_argp_cmd *c = a->current; c; c = c->parent) {
@@ -113,7 +113,7 @@ static doca_error_t call_param(const struct argp *a, struct argp_given *g)
 	return g->param->callback(value_of(g), a->config);
 }
 
-/* General flags first: the log level holds for the messages of the other callbacks. */
+/* Call general flags first: the log level applies to the messages of the other callbacks. */
 static doca_error_t call_params(struct argp *a, const struct argp_list *list, bool general)
 {
 	doca_error_t ret = DOCA_SUCCESS;
@@ -161,8 +161,8 @@ static doca_error_t run_params(struct argp *a, int argc, char **argv, struct arg
 }
 
 /*
- * For a DPDK program what is in front of "--" is DPDK's, all if there is none; the rest begins
- * behind it. For any other "--" has no meaning.
+ * Split the command line of a DPDK program. DPDK gets all in front of "--", or all if there is no
+ * "--"; the program gets the rest. In other programs "--" has no meaning.
  */
 static doca_error_t split_dpdk(struct argp *a, int *argc, char ***argv)
 {
@@ -178,7 +178,7 @@ static doca_error_t split_dpdk(struct argp *a, int *argc, char ***argv)
 		return DOCA_ERROR_INITIALIZATION;
 	}
 	if (n < *argc) {
-		*argv += n; /* "--" is in the place of the program's name */
+		*argv += n; /* "--" takes the place of the program's name */
 		*argc -= n;
 	} else {
 		*argc = 1;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The output of -h. */
+/* usage.c - the output of -h. */
 #include <stdio.h>
 #include <string.h>
 #include "argp.h"
@@ -30,7 +30,7 @@ static void print_flags(const struct doca_argp_cmd *cmd, bool general)
 				print_flag(p);
 }
 
-/* The words that lead to a command. */
+/* Print the words that lead to a command. */
 static void print_path(const struct doca_argp_cmd *cmd)
 {
 	if (!cmd->parent)

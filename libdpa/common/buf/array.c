@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Arrays of bufs for device code: memory of this process that it reads by itself, or GPU memory that
- * kernels read.
+ * array.c - arrays of bufs for device code: memory of this process that the code reads directly, or
+ * GPU memory that kernels read.
  */
 #include <assert.h>
 #include <errno.h>
@@ -22,7 +22,7 @@ struct doca_buf_arr {
 	struct doca_gpu *gpu; /* or the target; in use */
 	struct doca_mmap *mmap;
 	uint64_t offset;
-	struct doca_dpa_dev_buf_arr *array; /* while started; the bufs behind it */
+	struct doca_dpa_dev_buf_arr *array; /* while started; the bufs follow it */
 	struct dpa_gpu_mem *on_gpu;	    /* the same for kernels */
 	bool was_started;
 };
@@ -125,7 +125,7 @@ static struct doca_dpa_dev_buf_arr *build_array(const struct doca_buf_arr *a,
 	return arr;
 }
 
-/* The same for kernels: the array, then its bufs. NULL: no memory. */
+/* Build the same for kernels: the array, then its bufs. NULL: no memory. */
 static struct dpa_gpu_mem *build_gpu_array(const struct doca_buf_arr *a,
 					   const struct dpa_mmap_key *key)
 {
@@ -185,7 +185,8 @@ doca_error_t doca_buf_arr_start(struct doca_buf_arr *buf_arr)
 	buf_arr->was_started = true;
 	if (buf_arr->gpu)
 		drop_map(
-			buf_arr); /* kernels have its key: the public samples destroy the map first */
+			/* kernels already have its key: the public samples destroy the map first */
+			buf_arr);
 	return DOCA_SUCCESS;
 }
 

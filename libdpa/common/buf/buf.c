@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Bufs and lists of them. */
+/* buf.c - bufs and lists of them. */
 #include "buf.h"
 
 static bool is_first_buf(const struct doca_buf *b)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * buf.h - doca_buf inside. A buf is in its inventory's free list (refs == 0) or out. A list is
- * chained by next; every buf of it points to the first, and the first to the last.
+ * buf.h - internals of doca_buf. A buf is in its inventory's free list (refs == 0) or in use. A
+ * list is chained by next; every buf of it points to the first, and the first to the last.
  */
 #ifndef DPA_COMMON_BUF_H
 #define DPA_COMMON_BUF_H
@@ -25,20 +25,23 @@ struct doca_buf {
 	struct doca_buf *next; /* of the list, or of the free ones */
 	struct doca_buf *first, *last;
 	uint16_t refs;
-	uint16_t writers; /* copies of a doca_dma that are under way to it */
+	uint16_t writers; /* copies of a doca_dma to it that are in flight */
 };
 
-/* Bufs lie in pages, so that the page of a pointer shows what it points to. */
+/* Bufs lie in pages; the page of a pointer shows whether it points to a buf. */
 #define DPA_BUF_PAGE ((size_t)4096)
 
 struct dpa_buf_page {
-	struct dpa_buf_page *next_chunk; /* of the first page of an allocation */
-	size_t num_pages;		 /* the same */
+	struct dpa_buf_page *next_chunk; /* in the first page of an allocation */
+	size_t num_pages;		 /* in the first page of an allocation */
 	size_t num;
 	struct doca_buf bufs[];
 };
 
-/* Whether it is a buf of some inventory that exists, be it free. Any pointer. Each post asks it. */
+/*
+ * Return whether it is a buf of an existing inventory, free or in use. Accepts any pointer. Runs on
+ * each post.
+ */
 static inline bool dpa_buf_known(const struct doca_buf *buf)
 {
 	const struct dpa_buf_page *p = (const void *)((uintptr_t)buf & ~(DPA_BUF_PAGE - 1));
@@ -48,23 +51,26 @@ static inline bool dpa_buf_known(const struct doca_buf *buf)
 	       at / sizeof(*buf) < p->num;
 }
 
-/* And in use. */
+/* Return whether it is a buf in use. */
 static inline bool dpa_buf_live(const struct doca_buf *buf)
 {
 	return dpa_buf_known(buf) && buf->refs;
 }
 
-/* Back to the inventory it came from. */
+/* Return a buf to its inventory. */
 void dpa_buf_put(struct doca_buf *buf);
 
 /* The data of one buf (not of the list behind it), and the key of its map on a device. */
 struct dpa_buf_data {
 	void *addr;
 	size_t len;
-	const struct dpa_mmap_key *key; /* valid as long as the buf */
+	const struct dpa_mmap_key *key; /* valid as long as the buf is in use */
 };
 
-/* Any pointer. INVALID_VALUE: no buf in use; NOT_FOUND: its map is not on the device. */
+/*
+ * Get the data of a buf. Accepts any pointer. INVALID_VALUE: no buf in use; NOT_FOUND: its map is
+ * not on the device.
+ */
 static inline doca_error_t dpa_buf_data(const struct doca_buf *buf, const struct doca_dev *dev,
 					struct dpa_buf_data *out)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Pools of bufs. */
+/* inventory.c - pools of bufs. */
 #include <stdlib.h>
 #include "buf.h"
 
@@ -25,7 +25,7 @@ static void free_chunk(struct dpa_buf_page *first)
 	dpa_obj_free(first);
 }
 
-/* Pages for n bufs, in no inventory yet. */
+/* Allocate pages for n bufs that belong to no inventory yet. */
 static struct dpa_buf_page *new_chunk(size_t n)
 {
 	size_t pages = (n + PER_PAGE - 1) / PER_PAGE;
@@ -124,7 +124,7 @@ doca_error_t doca_buf_inventory_expand(struct doca_buf_inventory *inventory, uin
 
 /* --------------------------------------------------------------------- bufs */
 
-/* A free one, for the piece; its data is to be set. */
+/* Take a free buf for the segment; the caller sets its data. */
 static doca_error_t take_buf(struct doca_buf_inventory *inv, struct doca_mmap *mmap, char *head,
 			     size_t len, struct doca_buf **buf)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Graphs: nodes, what they wait for, start and stop. */
+/* graph.c - graphs: nodes and their dependencies, start and stop. */
 #include <stdlib.h>
 #include "../object/object.h"
 #include "graph.h"
@@ -128,7 +128,7 @@ doca_error_t doca_graph_node_create_from_user(struct doca_graph *graph,
 }
 
 /*
- * Whether `what` is g or inside it. A graph that was destroyed has nothing inside. A walk visits each
+ * Return whether `what` is g or inside it. A destroyed graph has nothing inside. A walk visits each
  * graph once: nested graphs have one engine.
  */
 static bool graph_holds(struct doca_graph *g, const struct doca_graph *what)
@@ -163,7 +163,7 @@ doca_error_t doca_graph_node_create_from_graph(struct doca_graph *graph,
 	return ret;
 }
 
-/* Whether `node` begins after `from`, or is it. A walk visits each node once. */
+/* Return whether `node` begins after `from`, or is it. A walk visits each node once. */
 static bool graph_node_follows(struct doca_graph_node *from, const struct doca_graph_node *node)
 {
 	if (from == node)
@@ -201,7 +201,7 @@ doca_error_t doca_graph_add_dependency(struct doca_graph *graph, struct doca_gra
 
 /* ----------------------------------------------------------- start and stop */
 
-/* A node has a context, and all contexts run. */
+/* Return whether a node has a context, and all contexts run. */
 static bool graph_can_start(const struct doca_graph *g)
 {
 	bool any = false;

@@ -5,8 +5,8 @@
  *   instance   IDLE --submit--> RUNNING --all nodes ended, or one failed and none runs--> IDLE
  *   slot       WAITING (for `waiting` others) --> ready list --> begun --> ended
  *
- * An instance with something ready, or with nothing left to do, is in the engine's list. All of it
- * belongs to the thread of the engine; no lock is taken.
+ * An instance with ready nodes, or with none left, is in the engine's list. The thread of the
+ * engine owns all of it; no lock is taken.
  */
 #ifndef DPA_COMMON_GRAPH_H
 #define DPA_COMMON_GRAPH_H
@@ -28,7 +28,7 @@ struct doca_graph_node {
 	enum dpa_graph_kind kind;
 	uint32_t index;	   /* of its slot */
 	uint32_t num_from; /* nodes that it waits for */
-	uint64_t walk;	   /* the last one of the graph that came here */
+	uint64_t walk;	   /* the last walk of the graph that reached this node */
 	const struct doca_ctx *ctx;
 	doca_graph_user_node_cb_t cb;
 	struct doca_graph *sub;
@@ -40,8 +40,8 @@ struct doca_graph {
 	doca_graph_completion_cb_t done, failed;
 	union doca_data user_data;
 	uint32_t num_nodes, num_instances, max_instances;
-	uint64_t walks; /* from node to node, that were begun */
-	uint64_t walk;	/* the last one through nested graphs that came here */
+	uint64_t walks; /* walks from node to node that were begun */
+	uint64_t walk;	/* the last walk through nested graphs that reached this one */
 	bool started;
 };
 
@@ -60,17 +60,17 @@ struct dpa_graph_slot {
 struct doca_graph_instance {
 	struct doca_graph *graph;
 	union doca_data user_data;
-	struct dpa_graph_slot *parent; /* whose data it is */
+	struct dpa_graph_slot *parent; /* slot that has this instance as its data */
 	bool submitted, listed;
-	bool by_parent; /* its end is that of the parent's slot */
+	bool by_parent; /* the parent's slot submitted it and ends with it */
 	doca_error_t status;
 	uint32_t running, left; /* slots */
 	struct dpa_graph_slot *ready, **ready_end;
-	struct doca_graph_instance *next; /* in the engine's list */
+	struct doca_graph_instance *next; /* next in the engine's list */
 	struct dpa_graph_slot slots[];
 };
 
-/* Runs what is ready: part of doca_pe_progress(). True: there was something. */
+/* Run the ready nodes: part of doca_pe_progress(). True: there was work. */
 bool dpa_graph_progress(struct doca_pe *pe);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Instances of graphs: their data, and how they run. */
+/* instance.c - instances of graphs: their data, and how they run. */
 #include "../../host/libdpa.h"
 #include "graph.h"
 
-/* --------------------------------------------------------------------- life */
+/* --------------------------------------------------------------- life cycle */
 
 doca_error_t doca_graph_instance_create(const struct doca_graph *graph,
 					struct doca_graph_instance **graph_instance)
@@ -135,7 +135,7 @@ doca_graph_instance_set_sub_graph_node_data(struct doca_graph_instance *graph_in
 
 /* ------------------------------------------------------------------ running */
 
-/* doca_pe_progress() is to look at it. */
+/* Put the instance into the list that doca_pe_progress() works through. */
 static void instance_list(struct doca_graph_instance *in)
 {
 	struct doca_pe *pe = in->graph->pe;
@@ -197,7 +197,7 @@ static void slot_ended(struct dpa_graph_slot *s, doca_error_t status)
 	instance_list(in);
 }
 
-/* A task has ended, within doca_pe_progress() of its context. */
+/* Handle the end of a task, within doca_pe_progress() of its context. */
 static void slot_task_ended(struct doca_task *task)
 {
 	struct dpa_graph_slot *s = container_of(task->watch, struct dpa_graph_slot, watch);
@@ -253,7 +253,7 @@ static void instance_begin(struct doca_graph_instance *in)
 	}
 }
 
-/* AGAIN: its context has no room now. */
+/* Begin a node. AGAIN: its context has no room now. */
 static doca_error_t slot_begin(struct dpa_graph_slot *s)
 {
 	doca_error_t ret;
@@ -296,7 +296,7 @@ static void instance_end(struct doca_graph_instance *in)
 	}
 }
 
-/* Begins what is ready; the instance ends if nothing runs. */
+/* Begin the ready nodes. The instance ends if no node runs. */
 static void instance_run(struct doca_graph_instance *in)
 {
 	struct dpa_graph_slot *s;
@@ -316,7 +316,7 @@ static void instance_run(struct doca_graph_instance *in)
 		instance_end(in);
 }
 
-/* Those that callbacks list are for the next time. */
+/* Run the listed instances. Instances that callbacks list wait for the next call. */
 bool dpa_graph_progress(struct doca_pe *pe)
 {
 	struct doca_graph_instance *last = pe->graphs_last, *in;
@@ -335,7 +335,7 @@ bool dpa_graph_progress(struct doca_pe *pe)
 	return any;
 }
 
-/* The tasks that wait for nothing, at once. */
+/* Begin the tasks without dependencies at once. */
 static doca_error_t instance_begin_roots(struct doca_graph_instance *in)
 {
 	doca_error_t ret = DOCA_SUCCESS;
@@ -343,7 +343,7 @@ static doca_error_t instance_begin_roots(struct doca_graph_instance *in)
 	for (uint32_t i = 0; i < in->graph->num_nodes && !ret; i++) {
 		struct dpa_graph_slot *s = &in->slots[i];
 
-		if (s->node->num_from) /* not s->waiting: a task may end within its submit */
+		if (s->node->num_from) /* not s->waiting: a task may end during its submit */
 			continue;
 		ret = s->node->kind == GRAPH_CTX ? slot_begin_task(s) : DOCA_ERROR_AGAIN;
 		if (ret == DOCA_ERROR_AGAIN) {
@@ -366,7 +366,7 @@ doca_error_t doca_graph_instance_submit(struct doca_graph_instance *graph_instan
 	if (!instance_has_data(in))
 		return DOCA_ERROR_INVALID_VALUE;
 	instance_begin(in);
-	in->ready = NULL; /* its tasks begin here */
+	in->ready = NULL; /* its tasks begin below */
 	in->ready_end = &in->ready;
 	ret = instance_begin_roots(in);
 	if (ret && !in->running) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Backends: where lines go, and which. */
+/* backend.c - backends: destinations of lines, and their limits. */
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -13,7 +13,7 @@
 struct doca_log_backend {
 	struct doca_log_backend *next;
 	bool sdk;
-	/* The limits as set; the marks of the strict calls narrow them. SDK: lower only. */
+	/* Limits as set; the strict calls fix them by marks. SDK: lower only. */
 	uint32_t lower, upper, lower_mark, upper_mark;
 	bool (*write)(struct doca_log_backend *b, const struct dpal_log_line *line);
 	FILE *file;
@@ -39,7 +39,7 @@ static struct {
 
 /*
  * The least severe level that any backend takes, by kind: [0] the program's, [1] the library's.
- * Written under the lock; read without it, where being late by one message is no harm.
+ * Written under the lock, read without it: a reader that is late by one message does no harm.
  */
 static _Atomic uint32_t widest[2];
 
@@ -87,7 +87,7 @@ bool dpal_log_write(bool sdk, const struct dpal_log_line *line)
 	return ok;
 }
 
-/* ---------------------------------------------------------------- where to */
+/* ------------------------------------------------------------- destination */
 
 static bool write_stream(struct doca_log_backend *b, const struct dpal_log_line *line)
 {
@@ -300,7 +300,7 @@ static doca_error_t set_one(struct doca_log_backend *b, bool sdk, enum what what
 	if (!b || !dpal_log_is_level(level))
 		return DOCA_ERROR_INVALID_VALUE;
 	pthread_mutex_lock(&logs.lock);
-	for (is = logs.list; is && is != b; is = is->next) /* they are never destroyed */
+	for (is = logs.list; is && is != b; is = is->next) /* backends are never destroyed */
 		;
 	if (is && is->sdk == sdk)
 		set_level(is, what, level);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Sources, and messages made into lines. */
+/* log.c - sources, and the formatting of messages as lines. */
 #include <pthread.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -15,7 +15,7 @@ static struct {
 	int num;
 } sources = {.lock = PTHREAD_MUTEX_INITIALIZER};
 
-/* The lock is held. A free number, or -1. */
+/* Return a free number, or -1. The lock is held. */
 static int free_number(void)
 {
 	char **names;
@@ -100,7 +100,7 @@ struct where {
 	int line;
 };
 
-/* The part in front of the message; `*rest` is where it goes on without time and thread. */
+/* Write the part in front of the message; `*rest` is the offset behind time and thread. */
 static int put_prefix(char *out, size_t size, const struct where *w, int *rest)
 {
 	struct timespec now;

@@ -2,7 +2,7 @@
 /*
  * log.h - messages of the library itself, and backends between log.c and backend.c.
  *
- * The lock covers the list of backends, their limits and their output, so that lines come whole.
+ * The lock covers the list of backends, their limits and their output, so that lines do not mix.
  */
 #ifndef DPA_COMMON_LOG_H
 #define DPA_COMMON_LOG_H
@@ -14,8 +14,9 @@
 #include <doca_log.h>
 
 /*
- * A message to the SDK backends: DPA_LOG(DOCA_LOG_LEVEL_ERROR, "cannot do %s", what). Nothing is
- * printed unless the program has made one. Not from signal handlers or under locks of the device.
+ * Send a message to the SDK backends: DPA_LOG(DOCA_LOG_LEVEL_ERROR, "cannot do %s", what). Nothing
+ * is printed unless the program has created one. Do not call it from signal handlers or under locks
+ * of the device.
  */
 #define DPA_LOG(level, ...) dpal_log((level), __FILE__, __LINE__, __func__, __VA_ARGS__)
 void dpal_log(uint32_t level, const char *file, int line, const char *func, const char *format, ...)
@@ -30,11 +31,11 @@ struct dpal_log_line {
 	const char *message; /* the part behind time and thread, for syslog */
 };
 
-/* DOCA_LOG_LEVEL_*: ten apart. */
+/* Return whether it is a level: DOCA_LOG_LEVEL_* are ten apart. */
 bool dpal_log_is_level(uint32_t level);
-/* Whether any backend of the kind takes the level. */
+/* Return whether any backend of the kind takes the level. */
 bool dpal_log_wanted(bool sdk, uint32_t level);
-/* Writes it to all that take it. False: one of them could not. */
+/* Write the line to all backends that take it. False: a write failed. */
 bool dpal_log_write(bool sdk, const struct dpal_log_line *line);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The table of objects, and the memory of those that are gone. */
+/* object.c - the table of objects, and the memory of destroyed ones. */
 #include "object.h"
 #include <pthread.h>
 #include <stdatomic.h>
@@ -26,7 +26,7 @@ _Atomic(struct dpa_obj_table *) dpa_obj_table;
 
 static struct {
 	pthread_mutex_t lock;
-	/* memory of the dead, under the lock: a ring */
+	/* memory of destroyed objects, under the lock: a ring */
 	struct {
 		void *obj;
 		size_t size;
@@ -84,7 +84,7 @@ static void watch_table_forks(void)
 	pthread_atfork(lock_table, unlock_table, unlock_table);
 }
 
-/* Under the lock: a table with room for one more. */
+/* Return a table with room for one more. The lock is held. */
 static struct dpa_obj_table *with_room(void)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
@@ -104,7 +104,7 @@ static struct dpa_obj_table *with_room(void)
 	return bigger;
 }
 
-/* 0: not what dpa_obj_new() gave. */
+/* Return 0 if dpa_obj_new() did not allocate the object. */
 static bool put_object(const void *obj, uint64_t type, size_t size)
 {
 	struct dpa_obj_table *t;
@@ -163,7 +163,7 @@ void dpa_obj_remove(const void *obj, uint64_t type)
 	unlock_table();
 }
 
-/* Under the lock. */
+/* The lock is held. */
 static void drop_oldest(void)
 {
 	void *p = objs.kept[objs.first].obj;

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * object.h - which pointers are objects of this library. Users hand in pointers; one that was
- * destroyed, is of another type or never was an object is refused before it is read:
+ * object.h - table of the pointers that are objects of this library. Users pass pointers; a pointer
+ * to a destroyed object, to another type or to no object is refused before it is read:
  *
- *	if (!dpa_live(dpa) || !value)
- *		return DOCA_ERROR_INVALID_VALUE;
+ * 	if (!dpa_live(dpa) || !value)
+ * 		return DOCA_ERROR_INVALID_VALUE;
  *
- * An address that once was an object's stays in the table, with what it is now. The memory of a
- * destroyed object is not given back to malloc() until DPA_OBJ_KEPT others were destroyed after it,
- * or DPA_OBJ_KEPT_BYTES of them: only then can a stale pointer mean another object.
+ * The address of an object stays in the table for ever, with its present type. The memory of a
+ * destroyed object is not returned to malloc() until DPA_OBJ_KEPT others, or DPA_OBJ_KEPT_BYTES of
+ * them, were destroyed after it: only then can a stale pointer refer to another object.
  *
- * dpa_obj_is() takes no lock and may be called by any thread; the others take one inside.
+ * dpa_obj_is() takes no lock and may run in any thread; the other calls take one inside.
  */
 #ifndef DPA_COMMON_OBJECT_H
 #define DPA_COMMON_OBJECT_H
@@ -23,7 +23,10 @@
 #define DPA_OBJ_KEPT	   256
 #define DPA_OBJ_KEPT_BYTES (1 << 20)
 
-/* Bits of a uint64_t: an address may be two, as the first member of an object is. */
+/*
+ * Bits of a uint64_t: an address may have two types, if it is also that of an object's first
+ * member.
+ */
 #define DPA_T_DEV	       (UINT64_C(1) << 0)
 #define DPA_T_DEVINFO	       (UINT64_C(1) << 1)
 #define DPA_T_DEVINFO_LIST     (UINT64_C(1) << 2)
@@ -147,17 +150,17 @@ struct doca_argp_param;
 struct doca_argp_cmd;
 
 /*
- * The table of objects: open addressing, from which no address is ever taken, so that a look needs
- * no lock. A table that is half full is replaced by one of twice its size; the old one stays for
- * the threads that are looking through it. Every call looks several times, hence inline.
+ * The table of objects: open addressing. No address is ever removed, so a look-up needs no lock. A
+ * table that is half full is replaced by one of twice its size; the old one stays for threads that
+ * still search it. Every API call makes several look-ups, hence inline.
  *
  * Written under the lock of object.c; `types` after `inverse`, which is read first.
  */
 struct dpa_obj_entry {
-	_Atomic uintptr_t inverse; /* of the address, so that no search for leaks takes it for a
-				      reference; 0: free */
-	_Atomic uint64_t types;	   /* DPA_T_... */
-	size_t size;		   /* under the lock: of what dpa_obj_new() gave */
+	/* inverse of the address, so that leak checkers do not take it for a reference; 0: free */
+	_Atomic uintptr_t inverse;
+	_Atomic uint64_t types; /* DPA_T_... */
+	size_t size;		/* under the lock: size given to dpa_obj_new() */
 };
 
 struct dpa_obj_table {
@@ -169,7 +172,7 @@ struct dpa_obj_table {
 
 extern _Atomic(struct dpa_obj_table *) dpa_obj_table; /* NULL: there was none yet */
 
-/* The entry of an address, or the free one where it would be. */
+/* Return the entry of an address, or the free one where it would be. */
 static inline struct dpa_obj_entry *dpa_obj_find(struct dpa_obj_table *t, const void *obj)
 {
 	const uintptr_t inverse = ~(uintptr_t)obj;
@@ -184,7 +187,7 @@ static inline struct dpa_obj_entry *dpa_obj_find(struct dpa_obj_table *t, const 
 	}
 }
 
-/* Whether it is one of these. Any pointer, NULL too. */
+/* Return whether it has one of these types. Accepts any pointer, NULL too. */
 static inline bool dpa_obj_is(const void *obj, uint64_t types)
 {
 	struct dpa_obj_table *t = atomic_load_explicit(&dpa_obj_table, memory_order_acquire);
@@ -193,15 +196,15 @@ static inline bool dpa_obj_is(const void *obj, uint64_t types)
 	       atomic_load_explicit(&dpa_obj_find(t, obj)->types, memory_order_acquire) & types;
 }
 
-/* Zeroed memory that is an object; NULL: no memory. */
+/* Allocate zeroed memory that is an object; NULL: no memory. */
 void *dpa_obj_new(uint64_t type, size_t size);
-/* The same, aligned to `align`, a power of two that divides the size. */
+/* Do the same, aligned to `align`, a power of two that divides the size. */
 void *dpa_obj_new_aligned(uint64_t type, size_t align, size_t size);
-/* An address is this as well. False: no memory; cannot be if it is an object already. */
+/* Add a type to an address. False: no memory; not possible if it is an object already. */
 bool dpa_obj_add(const void *obj, uint64_t type);
-/* Not this any more; the memory stays. */
+/* Remove a type from an address; the memory stays. */
 void dpa_obj_remove(const void *obj, uint64_t type);
-/* It is nothing any more, and its memory goes, later. NULL: nothing. */
+/* Remove all types, and free the memory later. NULL is ignored. */
 void dpa_obj_free(void *obj);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The entries by which libdpa calls a congestion control program: image.h. */
+/* entries.c - the entries by which libdpa calls a congestion control program: image.h. */
 #include <doca_pcc_dev_algo_access.h>
 #include "pcc_dev.h"
 
@@ -24,7 +24,7 @@ static uint32_t be(uint32_t v)
 	return __builtin_bswap32(v);
 }
 
-/* A report as the program's calls read it. */
+/* Make an event from a report, in the form that the program's calls read. */
 static void make_event(doca_pcc_dev_event_t *ev, const struct dpa_pcc_report *r)
 {
 	uint32_t *spec = (uint32_t *)&ev->ev_spec_attr;
@@ -36,7 +36,7 @@ static void make_event(doca_pcc_dev_event_t *ev, const struct dpa_pcc_report *r)
 	ev->flow_tag = be(r->flow);
 	ev->sn = be(r->sn);
 	ev->timestamp = be(r->time);
-	/* tx counters: bytes / 32 are the low half of the word there, as bit fields lie */
+	/* tx counters: bytes / 32 are the low half of the word, as the bit fields lie there */
 	if (r->type == DPA_PCC_EV_RTT && r->subtype == DPA_PCC_EV_RTT_DATA) {
 		/* as the other side's program wrote it */
 		__builtin_memcpy(spec, r->word, sizeof(r->word));
@@ -77,7 +77,10 @@ __dpa_global__ void __dpa_pcc_param(uint64_t arg)
 	old = params[s->id];
 	s->ok = doca_pcc_dev_user_set_algo_params(0, s->slot, s->id, 1, &s->value, params) ==
 		DOCA_PCC_DEV_STATUS_OK;
-	/* programs that only check the value, as the public one does, leave it to the library */
+	/*
+	 * programs that only check the value, as the public one does, leave the storing to the
+	 * library
+	 */
 	if (s->ok && params[s->id] == old)
 		params[s->id] = s->value;
 }

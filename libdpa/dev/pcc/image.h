@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * image.h - what the device library of congestion control and libdpa agree on. Not for
- * programs. The image has these entries; each takes the address of a structure of the host's, which
- * lives until the entry returns.
+ * image.h - entries that the device library of congestion control and libdpa share. Not for
+ * programs. Each entry of the image takes the address of a structure of the host, which exists
+ * until the entry returns.
  */
 #ifndef DPA_PCC_DEV_IMAGE_H
 #define DPA_PCC_DEV_IMAGE_H
@@ -19,7 +19,7 @@
 #define DPA_PCC_ENTRY_NP_BEGIN	"__dpa_pcc_np_begin"  /* 0 */
 #define DPA_PCC_ENTRY_NP_PACKET "__dpa_pcc_np_packet" /* struct dpa_pcc_np_call */
 
-/* The description that the program has given in doca_pcc_dev_user_init(), of port 0. */
+/* The description of port 0 that the program sets in doca_pcc_dev_user_init(). */
 struct dpa_pcc_init {
 	struct dpa_pcc_slot slots[DPA_PCC_USER_SLOTS];
 	uint32_t populated, enabled, disabled_events;
@@ -27,7 +27,7 @@ struct dpa_pcc_init {
 
 #define DPA_PCC_BATCH 16u
 
-/* Events of flows, in order; the answers. */
+/* Events of flows, in order, and the answers. */
 struct dpa_pcc_batch {
 	uint32_t n;
 	struct dpa_pcc_item {
@@ -47,7 +47,7 @@ struct dpa_pcc_set {
 struct dpa_pcc_np_call {
 	struct dpa_pcc_probe probe;
 	uint8_t answer[DPA_PCC_ANSWER]; /* 0 at first */
-	uint32_t good;			/* there is an answer */
+	uint32_t good;			/* an answer is sent */
 };
 
 struct dpa_pcc_mail {

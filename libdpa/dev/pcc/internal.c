@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * doca_pcc_dev_default_internal_algo(): DCQCN (Zhu et al., SIGCOMM 2015) in the twelve words of a
- * flow. A CNP cuts the rate by alpha / 2 and makes the old one the target; a timer brings it back:
- * five times half the way, after that the target rises as well.
+ * internal.c - doca_pcc_dev_default_internal_algo(): DCQCN (Zhu et al., SIGCOMM 2015) in the twelve
+ * words of a flow. A CNP cuts the rate by alpha / 2 and makes the old rate the target. A timer
+ * raises the rate again: five times by half of the distance to the target; after that the target
+ * rises as well.
  */
 #include <doca_pcc_dev_event.h>
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The entry of the mailbox, of both kinds of congestion control programs: image.h. */
+/* mailbox.c - the entry of the mailbox, of both kinds of congestion control programs: image.h. */
 #include <doca_pcc_dev_services.h>
 #include "pcc_dev.h"
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The entries of a program of the notification point (image.h), and a probe as it reads it. */
+/*
+ * np.c - the entries of a program of the notification point (image.h), and the probe in the form
+ * that it reads.
+ */
 #include <doca_compat.h>
 #include <doca_pcc_np_dev.h>
 #include "pcc_dev.h"
@@ -24,7 +27,7 @@ __dpa_global__ void __dpa_pcc_np_packet(uint64_t arg)
 	c->good = doca_pcc_dev_np_user_packet_handler(in, &out) == DOCA_PCC_DEV_STATUS_OK;
 }
 
-/* Programs may write to it: it is a copy of the probe. */
+/* Return a part of the probe. Programs may write to it: it is a copy. */
 static uint8_t *at(const struct doca_pcc_np_dev_request_packet *p, uint32_t offset)
 {
 	return (uint8_t *)p->call.probe.packet + offset;

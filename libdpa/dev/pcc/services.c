@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Messages, traces and the port, for both kinds of congestion control programs. */
+/* services.c - messages, traces and the port, for both kinds of congestion control programs. */
 #include <stdarg.h>
 #include <doca_pcc_dev_common.h>
 #include <doca_pcc_dev_services.h>

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The algorithms that a congestion control program describes, and its slots. Written by the init
- * entry alone, then read by all EUs; what parameters and counters lie in changes once, from words
- * of the image to words of the adapter state (__dpa_pcc_bind()), before any event comes.
+ * slots.c - the algorithms that a congestion control program describes, and its slots. Only the
+ * init entry writes them; then all EUs read them. The storage of parameters and counters changes
+ * once, from words of the image to words of the adapter state (__dpa_pcc_bind()), before any event
+ * comes.
  */
 #include <doca_pcc_dev_algo_access.h>
 #include "pcc_dev.h"

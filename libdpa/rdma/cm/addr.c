@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Addresses to connect to. */
+/* addr.c - addresses to connect to. */
 #include <arpa/inet.h>
 #include <netdb.h>
 #include <stdio.h>
@@ -7,7 +7,10 @@
 #include "../rdma.h"
 #include "cm.h"
 
-/* A number, never a name: no resolver is asked. A GID that holds an IPv4 address is that one. */
+/*
+ * Parse a numeric address, never a name: no resolver is used. A GID that holds an IPv4 address
+ * counts as that address.
+ */
 static bool parse_addr(struct doca_rdma_addr *a)
 {
 	struct addrinfo want = {.ai_flags = AI_NUMERICHOST | AI_NUMERICSERV,
@@ -87,7 +90,7 @@ struct doca_rdma_addr *dpa_addr_of_peer(const struct sockaddr *peer)
 	memcpy(&a->where, peer, peer->sa_family == AF_INET ? sizeof(*in) : sizeof(*in6));
 	a->own = true;
 	a->type = DOCA_RDMA_ADDR_TYPE_IPv4;
-	a->port = ntohs(in->sin_port); /* at one place in both */
+	a->port = ntohs(in->sin_port); /* at the same offset in both */
 	if (in->sin_family == AF_INET) {
 		inet_ntop(AF_INET, &in->sin_addr, a->text, sizeof(a->text));
 	} else if (IN6_IS_ADDR_V4MAPPED(&in6->sin6_addr)) {

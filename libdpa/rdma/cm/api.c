@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The public calls of connections by address. */
+/* api.c - the public calls of connections by address. */
 #include "../rdma.h"
 #include "link.h"
 
-/* Checks the conditions of the calls whose outcome the engine tells. */
+/* Check the conditions of calls whose outcome the engine reports. */
 static doca_error_t can_connect(const struct doca_rdma *r)
 {
 	if (!r->started || !r->cm.established)
@@ -106,7 +106,7 @@ doca_error_t doca_rdma_connection_reject(struct doca_rdma_connection *rdma_conne
 doca_error_t doca_rdma_connection_disconnect(struct doca_rdma_connection *rdma_connection)
 {
 	if (dpa_cm_is_in(rdma_connection, CM_ENDING))
-		return DOCA_SUCCESS; /* dpa_cm_break() ends it behind the callback */
+		return DOCA_SUCCESS; /* dpa_cm_break() ends it after the callback */
 	if (!dpa_cm_is_in(rdma_connection, CM_ESTABLISHED) &&
 	    !(dpa_cm_is_in(rdma_connection, CM_ACCEPTED) && rdma_connection->link->bridged))
 		return DOCA_ERROR_INVALID_VALUE;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Connections on identifiers of librdmacm that the program has: in one call (2.10), or two (3.0). */
+/*
+ * bridged.c - connections on identifiers of librdmacm that the program owns: in one call (2.10), or
+ * two (3.0).
+ */
 #include "../rdma.h"
 #include "link.h"
 #undef doca_rdma_bridge_accept /* both are defined here */
@@ -13,7 +16,7 @@ static bool is_taken(const struct doca_rdma *r, const struct rdma_cm_id *id)
 	return l != NULL;
 }
 
-/* SUCCESS: the id is the connection's from now on. */
+/* Take the id. SUCCESS: it belongs to the connection from now on. */
 static doca_error_t take_users_id(struct doca_rdma *r, struct rdma_cm_id *id,
 				  struct dpa_cm_link **l)
 {
@@ -29,7 +32,7 @@ static doca_error_t take_users_id(struct doca_rdma *r, struct rdma_cm_id *id,
 	return ret;
 }
 
-/* The id stays the user's if this fails. */
+/* Accept. The id stays the user's if this fails. */
 doca_error_t doca_rdma_bridge_accept(struct doca_rdma *rdma, struct rdma_cm_id *cm_id,
 				     void *private_data, uint8_t private_data_len,
 				     struct doca_rdma_connection **rdma_connection)
@@ -51,7 +54,9 @@ doca_error_t doca_rdma_bridge_accept(struct doca_rdma *rdma, struct rdma_cm_id *
 	return DOCA_ERROR_CONNECTION_ABORTED;
 }
 
-/* A listener and an id that calls have no peer yet, or one that has not asked. */
+/*
+ * Prepare. A listener has no peer, and neither has an id that connects before its request was sent.
+ */
 doca_error_t doca_rdma_bridge_prepare_connection(struct doca_rdma *rdma, struct rdma_cm_id *cm_id,
 						 struct doca_rdma_connection **rdma_connection)
 {

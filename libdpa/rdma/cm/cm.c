@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Connections by address: events of librdmacm, states and limits of time. */
+/* cm.c - connections by address: events of librdmacm, states and time limits. */
 #include <errno.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -12,10 +12,10 @@
 #include "../rdma.h"
 #include "link.h"
 
-#define LOOK_NS 20000 /* between two looks at the channel */
-#define EVENTS	16    /* of one look */
+#define LOOK_NS 20000 /* between two checks of the channel */
+#define EVENTS	16    /* handled in one check */
 
-/* The time that its next step may take begins now. */
+/* Start the time limit of the next step. */
 static void link_limit(struct dpa_cm_link *l)
 {
 	l->deadline = dpal_now_ns() + l->rdma->conf.timeout_ms * UINT64_C(1000000);
@@ -42,7 +42,10 @@ int dpa_cm_start(struct dpa_cm *cm)
 	return ret;
 }
 
-/* Not at the start of the context: few contexts connect by address. */
+/*
+ * Open the channel when it is first needed, not at the start of the context: few contexts connect
+ * by address.
+ */
 static bool open_channel(struct dpa_cm *cm)
 {
 	struct epoll_event ev = {.events = EPOLLIN};
@@ -64,7 +67,7 @@ static bool open_channel(struct dpa_cm *cm)
 
 /* ---------------------------------------------------------------- one's life */
 
-/* NULL: no memory. */
+/* Allocate a link. NULL: no memory. */
 static struct dpa_cm_link *new_link(struct doca_rdma *r, enum dpa_cm_state state)
 {
 	struct dpa_cm_link *l = calloc(1, sizeof(*l));
@@ -78,7 +81,7 @@ static struct dpa_cm_link *new_link(struct doca_rdma *r, enum dpa_cm_state state
 	return l;
 }
 
-/* Frees those that are gone. */
+/* Free the ended links. */
 static void sweep_links(struct dpa_cm *cm)
 {
 	for (struct dpa_cm_link **p = &cm->links; *p;) {
@@ -93,7 +96,10 @@ static void sweep_links(struct dpa_cm *cm)
 	}
 }
 
-/* The peer hears of it when what was posted is done: the id, whose end he sees, goes last. */
+/*
+ * End a link. The peer must see the end after the posted work is done: destroy the id, whose end it
+ * sees, last.
+ */
 void dpa_cm_end(struct dpa_cm_link *l)
 {
 	struct doca_rdma *r = l->rdma;
@@ -114,7 +120,7 @@ void dpa_cm_end(struct dpa_cm_link *l)
 		sweep_links(&r->cm);
 }
 
-/* Without callbacks there are only ids of the user's. */
+/* Report the end to the user. Without callbacks all ids belong to the user. */
 static void tell_end(struct dpa_cm_link *l, enum dpa_cm_state was)
 {
 	struct doca_rdma *r = l->rdma;
@@ -128,7 +134,7 @@ static void tell_end(struct dpa_cm_link *l, enum dpa_cm_state was)
 		r->cm.failed(l->c, own, r->ctx.user_data);
 }
 
-/* The user hears of it, unless it is his own doing. */
+/* Break a link, and report it unless the user caused it. */
 void dpa_cm_break(struct dpa_cm_link *l)
 {
 	struct doca_rdma *r = l->rdma;
@@ -136,7 +142,10 @@ void dpa_cm_break(struct dpa_cm_link *l)
 
 	l->state = CM_ENDING;
 	if (dpa_rdma_on_cpu(
-		    r)) /* what came before the end is told before it: with the QP it would go */
+		    /*
+		     * report completions that came before the end first: they would go with the QP
+		     */
+		    r))
 		dpa_rdma_tasks_drain(r);
 	tell_end(l, was);
 	if (dpa_rdma_on_cpu(
@@ -204,7 +213,7 @@ static bool bind_any(struct rdma_cm_id *id, sa_family_t family, uint16_t port)
 						      : (struct sockaddr *)&in);
 }
 
-/* On all addresses of both families, where there is IPv6. */
+/* Listen on all addresses of both families, if IPv6 is available. */
 static bool listener_open(struct dpa_cm *cm, struct dpa_cm_listener *s)
 {
 	int both = 0;
@@ -287,7 +296,7 @@ static void on_request(struct doca_rdma *r, struct rdma_cm_id *id)
 	struct dpa_cm_link *l;
 
 	if (dpa_cm_take(r, id, &l)) {
-		rdma_reject(id, NULL, 0); /* there is no room: as good as it goes */
+		rdma_reject(id, NULL, 0); /* no room: a reject is the best possible answer */
 		rdma_destroy_id(id);
 		return;
 	}
@@ -324,7 +333,7 @@ void dpa_cm_establish(struct dpa_cm_link *l)
 		r->cm.established(l->c, l->c->user_data, r->ctx.user_data);
 }
 
-/* False: it is over. */
+/* Handle an event of a link. False: the link is over. */
 static bool link_event(struct dpa_cm_link *l, enum rdma_cm_event_type type)
 {
 	switch (type) {
@@ -337,14 +346,14 @@ static bool link_event(struct dpa_cm_link *l, enum rdma_cm_event_type type)
 	case RDMA_CM_EVENT_ESTABLISHED:
 		dpa_cm_establish(l);
 		return true;
-	case RDMA_CM_EVENT_ADDR_CHANGE: /* the path stays as it is */
+	case RDMA_CM_EVENT_ADDR_CHANGE: /* the path does not change */
 		return true;
 	default:
 		return false;
 	}
 }
 
-/* An id cannot be destroyed while an event of it is not acknowledged. */
+/* Take one event. An id cannot be destroyed while one of its events is not acknowledged. */
 static bool take_event(struct doca_rdma *r)
 {
 	enum rdma_cm_event_type type;
@@ -416,17 +425,20 @@ void dpa_cm_arm(struct doca_rdma *r)
 	for (const struct dpa_cm_link *l = r->cm.links; l; l = l->next)
 		if (l->deadline && (!first || l->deadline < first))
 			first = l->deadline;
-	/* 0 is off */
+	/* 0 disarms */
 	timerfd_settime(r->cm.timer, TFD_TIMER_ABSTIME,
 			&(struct itimerspec){.it_value = {.tv_sec = (time_t)(first / 1000000000),
 							  .tv_nsec = (long)(first % 1000000000)}},
 			NULL);
-	r->cm.looked_ns = 0; /* the thread that was woken is to look */
+	r->cm.looked_ns = 0; /* make the woken thread check at once */
 }
 
 /* ----------------------------------------------------------------------- end */
 
-/* Of the user's ids nothing comes here: the next progress ends it, or this call without one. */
+/*
+ * Disconnect. No event for the user's ids arrives here: the next progress ends such a link, or this
+ * call if there is no engine.
+ */
 bool dpa_cm_hang_up(struct dpa_cm_link *l)
 {
 	int ret = rdma_disconnect(l->id);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Between librdmacm's ids and the QPs of connections. An id has no QP of its own, since these QPs
- * are of another context than librdmacm's: so this library sets the QP's states.
+ * path.c - between librdmacm's ids and the QPs of connections. An id has no QP of its own, since
+ * these QPs are of another context than librdmacm's: so this library sets the QP's states.
  */
 #include "../rdma.h"
 #include "link.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The public names of RDMA tasks: one type for each kind, all the same inside. */
+/* api.c - the public names of RDMA tasks: one type for each kind, with the same implementation. */
 #include <assert.h>
 #include "../rdma.h"
 
@@ -32,7 +32,7 @@
 	}                                                                                          \
 	static_assert(sizeof(struct doca_rdma_task_##name) == sizeof(struct dpa_rdma_task), "")
 
-/* A field of a kind, by its setter and its getter. */
+/* A field of a kind: its setter and its getter. */
 #define FIELD(name, field, type, member)                                                           \
 	void doca_rdma_task_##name##_set_##field(struct doca_rdma_task_##name *task, type value)   \
 	{                                                                                          \
@@ -66,7 +66,7 @@
 	}                                                                                          \
 	static_assert(1, "")
 
-/* The rest of an allocate_init(): `set` sets the fields of *task. */
+/* The body of an allocate_init(): `set` sets the fields of *task. */
 #define ALLOCATE(which, connection, set)                                                           \
 	do {                                                                                       \
 		struct dpa_rdma_task *t_ = NULL;                                                   \
@@ -95,7 +95,7 @@ RESULT(receive, opcode, opcode, opcode);
 RESULT(receive, len, uint32_t, len);
 RESULT(receive, immediate_data, doca_be32_t, result_imm);
 
-/* One that has ended since has no owner any more. */
+/* a connection that has ended since has no owner */
 const_connection
 doca_rdma_task_receive_get_result_rdma_connection(const struct doca_rdma_task_receive *task)
 {

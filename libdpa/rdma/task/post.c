@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Makes work requests of tasks. Data are read from a buf's data, and written behind it, up to the
- * end of the buf; a list of bufs is one after the other.
+ * post.c - conversion of tasks to work requests. Data are read from a buf's data, and written
+ * behind them, up to the end of the buf; the bufs of a list follow each other.
  */
 #include <errno.h>
 #include "../../common/buf/buf.h"
@@ -16,7 +16,7 @@ struct list {
 	uint64_t bytes;
 };
 
-/* Not the array, which is large. */
+/* Initialise a list, except the array, which is large. */
 static void list_begin(struct list *l)
 {
 	l->num = 0;
@@ -40,7 +40,7 @@ static doca_error_t add_sge(struct list *l, int max, const struct dpa_buf_data *
 	return DOCA_SUCCESS;
 }
 
-/* NULL is an empty message. */
+/* Gather the data of a buf. NULL is an empty message. */
 static doca_error_t gather_buf(const struct doca_rdma *r, const struct doca_buf *b, struct list *l)
 {
 	struct dpa_buf_data d;
@@ -52,7 +52,7 @@ static doca_error_t gather_buf(const struct doca_rdma *r, const struct doca_buf 
 	return DOCA_SUCCESS;
 }
 
-/* Room for `want` bytes, or all there is (~0). */
+/* Scatter into room for `want` bytes, or into all there is (~0). */
 static doca_error_t scatter_buf(const struct doca_rdma *r, const struct doca_buf *b, uint32_t max,
 				uint64_t want, struct list *l)
 {
@@ -70,7 +70,7 @@ static doca_error_t scatter_buf(const struct doca_rdma *r, const struct doca_buf
 	return want == UINT64_MAX || l->bytes == want ? DOCA_SUCCESS : DOCA_ERROR_INVALID_VALUE;
 }
 
-/* Eight bytes at a buf's data. */
+/* Use eight bytes at a buf's data. */
 static doca_error_t word_buf(const struct doca_rdma *r, const struct doca_buf *b, struct list *l)
 {
 	struct dpa_buf_data d;
@@ -81,7 +81,8 @@ static doca_error_t word_buf(const struct doca_rdma *r, const struct doca_buf *b
 }
 
 /*
- * Where a peer's buf lies: by an imported map, or one of this process, for a connection within it.
+ * Get the address and key of a peer's buf: of an imported map, or of a map of this process, for a
+ * connection within it.
  */
 static doca_error_t remote_buf(const struct doca_rdma *r, const struct doca_buf *b, uint64_t *addr,
 			       uint32_t *rkey)
@@ -95,7 +96,7 @@ static doca_error_t remote_buf(const struct doca_rdma *r, const struct doca_buf 
 	return DOCA_SUCCESS;
 }
 
-/* Of a write: behind the data of the peer's buf, where it must fit. */
+/* Set the destination of a write: behind the data of the peer's buf, where it must fit. */
 static doca_error_t put_destination(const struct dpa_rdma_task *t, uint64_t bytes,
 				    struct ibv_send_wr *wr)
 {
@@ -201,7 +202,10 @@ static doca_error_t post_receive_task(struct dpa_rdma_task *t)
 	return err ? post_error(err) : DOCA_SUCCESS;
 }
 
-/* Not zeroed as a whole: that takes longer than all its other stores. */
+/*
+ * Begin a work request. It is not zeroed as a whole: that would take longer than all other stores
+ * to it.
+ */
 static void begin_wr(const struct dpa_rdma_task *t, struct list *l, bool report,
 		     struct ibv_send_wr *wr)
 {
@@ -236,7 +240,7 @@ doca_error_t dpa_rdma_post(struct dpa_rdma_task *t, bool report)
 	return err ? post_error(err) : DOCA_SUCCESS;
 }
 
-/* Changes that the user has made meanwhile stay: appends as far as there is room. */
+/* Append as far as there is room. Changes that the user has made meanwhile stay. */
 static void append_data(struct doca_buf *b, uint32_t len)
 {
 	for (; b && dpa_buf_live(b) && len; b = b->next) {

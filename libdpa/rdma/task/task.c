@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Tasks of the CPU: their lives, and the CQ that reports their ends. */
+/* task.c - tasks of the CPU: life cycle, and the CQ that reports their ends. */
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/epoll.h>
@@ -7,14 +7,14 @@
 #include "../../eu/clock.h"
 #include "../rdma.h"
 
-#define ROUNDS 4 /* of a full array of completions, in one progress */
+#define ROUNDS 4 /* polls with a full array of completions, in one progress */
 
 static struct dpa_rdma_task *rdma_task_of(struct doca_task *task)
 {
 	return container_of(task, struct dpa_rdma_task, task);
 }
 
-/* ---------------------------------------------------------------- life of one */
+/* ---------------------------------------------------------- life cycle of one */
 
 doca_error_t dpa_rdma_task_set_conf(struct doca_rdma *rdma, enum dpa_rdma_kind kind,
 				    dpa_rdma_task_fn *done, dpa_rdma_task_fn *failed, uint32_t num)
@@ -163,7 +163,9 @@ static void end_rdma_task(struct dpa_rdma_task *t, doca_error_t status)
 	dpa_task_complete(&t->task, status);
 }
 
-/* The connection's first one, up to t; those before it have succeeded, or it would be their turn.
+/*
+ * End the tasks from the connection's first one up to t. Those before t have succeeded, or they
+ * would have been reported themselves.
  */
 static void end_up_to(struct doca_rdma_connection *c, struct dpa_rdma_task *t, doca_error_t status)
 {
@@ -218,7 +220,7 @@ static void task_ended(const struct ibv_wc *wc)
 	end_rdma_task(t, status);
 }
 
-/* Completions that arm_rdma() has taken come first. */
+/* Take completions; those that arm_rdma() has taken come first. */
 static int take_completions(struct doca_rdma *r, struct ibv_wc wc[16])
 {
 	int n = r->tasks.num_wc;
@@ -278,7 +280,7 @@ static int64_t task_now_ms(void)
 	return (int64_t)(dpal_now_ns() / 1000000);
 }
 
-/* Until the SQ is empty and all its ends are reported. */
+/* Work until the SQ is empty and all ends are reported. */
 static void work_off_tasks(struct doca_rdma_connection *c, int ms)
 {
 	int64_t limit = task_now_ms() + ms;
@@ -291,7 +293,7 @@ static void work_off_tasks(struct doca_rdma_connection *c, int ms)
 	} while (c->sent && busy && task_now_ms() < limit);
 }
 
-/* Bounded: what a callback submits may end at once, too. */
+/* Drain, with a bound: tasks that callbacks submit may end at once, too. */
 void dpa_rdma_tasks_drain(struct doca_rdma *r)
 {
 	for (uint32_t n = 0; n <= r->tasks.room / 16 && look_at_cq(r); n++)
@@ -299,14 +301,15 @@ void dpa_rdma_tasks_drain(struct doca_rdma *r)
 }
 
 /*
- * A peer that has just gone may have taken everything: its last answers are waited for, unless it
- * is this side that stops. Then all that was not carried out has a CQE; what is left without one
- * was, and asked for no report. No message comes any more; those that came are reported, since
- * their CQEs would go with the QP.
+ * Flush. A peer that has just gone may have executed everything: wait for its last answers, unless
+ * this side stops. After that each task that was not carried out has a CQE; a task without one was
+ * carried out and requested no report. No message comes any more; those that came are reported now,
+ * because their CQEs would go with the QP.
  */
 void dpa_rdma_tasks_flush(struct doca_rdma_connection *c)
 {
-	atomic_store_explicit(&c->ready, 0, memory_order_relaxed); /* callbacks submit no more */
+	/* callbacks can submit no more */
+	atomic_store_explicit(&c->ready, 0, memory_order_relaxed);
 	if (c->rdma->ctx.state != DOCA_CTX_STATE_STOPPING)
 		work_off_tasks(c, DPA_RDMA_DRAIN_MS);
 	dpa_rdma_fail_connection(c);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Asynchronous operations: the host's side. */
+/* async.c - asynchronous operations: the host's side. */
 #include <stdlib.h>
 #include "async.h"
 
@@ -27,7 +27,10 @@ doca_error_t doca_dpa_async_ops_create(struct doca_dpa *dpa, unsigned int queue_
 	return DOCA_SUCCESS;
 }
 
-/* Device code finds no handle, then no EU is in an op with it, then nothing is under way. */
+/*
+ * Stop: first remove the handle for device code, then wait until no EU is in an op with it, then
+ * until no operation is in flight.
+ */
 static void halt_async(struct doca_dpa_async_ops *a)
 {
 	if (!a->started)

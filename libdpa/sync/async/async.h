@@ -2,13 +2,13 @@
 /*
  * async.h - asynchronous operations of device code.
  *
- * A copy is a SEND from one QP to a receive of another one that it is connected with, so that both
- * ends are checked as local memory by the keys that device code names, and its report is the CQE of
- * the SEND, with the user data as the QP's user index. A wait reports by an empty WRITE.
+ * A copy is a SEND from one QP to a receive of a second QP connected with it, so both ends are
+ * checked as local memory by the keys that device code passes. The CQE of the SEND reports it, with
+ * the user data as the QP's user index. A wait reports by an empty WRITE.
  *
- * Operations go to the SQ at once, unless one before them still waits for its event: then they
- * stand in `ring` behind it. A post reserves room in both (room()), so that no accepted operation
- * has to be refused when the wait is over.
+ * Operations go to the SQ at once, unless an earlier one still waits for its event: then they are
+ * queued in `ring` behind it. A post reserves room in both (room()), so no accepted operation must
+ * be refused when the wait is over.
  */
 #ifndef DPA_SYNC_ASYNC_H
 #define DPA_SYNC_ASYNC_H
@@ -24,7 +24,7 @@
 /* Two QPs connected with each other; `from` reports to the CQ of a completion context. */
 struct dpa_pair {
 	struct ibv_qp *from, *to;
-	struct ibv_cq *sink; /* for completions that are not read */
+	struct ibv_cq *sink; /* for completions that no thread reads */
 	struct dpa_qp_queues send, recv;
 };
 
@@ -33,7 +33,7 @@ int dpa_pair_create(struct dpa_pair *p, struct doca_dev *dev, struct ibv_cq *cq,
 		    uint32_t user_index);
 void dpa_pair_destroy(struct dpa_pair *p);
 
-/* An operation that stands behind a wait, or is one (se, held). */
+/* An operation queued behind a wait, or a wait itself (se, referenced). */
 struct dpa_async_entry {
 	struct doca_sync_event *se;
 	uint64_t value;
@@ -45,14 +45,14 @@ struct dpa_async_entry {
 struct doca_dpa_async_ops {
 	struct dpa_object obj;
 	struct doca_dpa *dpa;
-	struct doca_dpa_async_ops *next; /* of the context */
+	struct doca_dpa_async_ops *next; /* next of the context */
 	struct doca_dpa_completion *comp;
 	uint32_t queue_size;
 	uint32_t user_data;
 	bool started;
 	struct dpa_fatal_hook fatal;
 	struct dpal_eu_lock
-		lock; /* everything down to `watch`; not held while a doorbell is rung */
+		lock; /* protects all members down to `watch`; not held while a doorbell is rung */
 	struct dpa_pair pair;
 	struct dpa_async_entry *ring;
 	uint32_t head, tail; /* of the ring */
@@ -60,14 +60,18 @@ struct doca_dpa_async_ops {
 	bool draining;	     /* a thread is in drain_queue() */
 	bool stopping;
 	struct dpa_se_watch watch;
-	_Atomic uint32_t busy; /* watch came true and is not dealt with: written under its lock */
+	/* the watch came true and is not handled yet: written under its lock */
+	_Atomic uint32_t busy;
 };
 
-/* From an op, or anywhere else that no lock is held. False: no room; what is put off is started. */
+/*
+ * Put a copy. Context: an op, or any place where no lock is held. False: no room; operations that
+ * were held back are started.
+ */
 bool dpa_async_put_copy(struct doca_dpa_async_ops *a, const struct dpa_dev_copy *c);
 bool dpa_async_put_wait(struct doca_dpa_async_ops *a, struct doca_sync_event *se,
 			enum dpa_se_cond cond, uint64_t value);
-/* No op finds it any more: ends the wait and empties the ring. */
+/* End the wait and empty the ring. No op finds the object any more. */
 void dpa_async_end(struct doca_dpa_async_ops *a);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Asynchronous operations in device code: the rules of ../../run/ops.h. */
+/* ops_async.c - asynchronous operations in device code: the rules of ../../run/ops.h. */
 #include <sched.h>
 #include "../../run/ops.h"
 #include "async.h"
@@ -15,7 +15,7 @@ static struct doca_dpa_async_ops *async_of(struct dpal_eu *eu, struct dpal_run *
 		struct doca_dpa_async_ops, obj);
 }
 
-/* 1: the queue is full; it empties by progress, and the image calls again. */
+/* End a post. 1: the queue is full; progress empties it, and the image calls again. */
 static int end_post(struct dpal_eu *eu, struct dpal_run *run, bool taken)
 {
 	if (!taken && !dpa_hwif_progress(run->cur->dev->ctx))

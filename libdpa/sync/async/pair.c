@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Two QPs of one process that are connected with each other. */
+/* pair.c - two QPs of one process that are connected to each other. */
 #include <errno.h>
 #include "async.h"
 
 #define PORT	     1
-#define SINK_ENTRIES 4 /* not read: it ignores overrun */
+#define SINK_ENTRIES 4 /* never read: it ignores overrun */
 
 static struct ibv_qp *create_pair_qp(struct doca_dev *dev, struct ibv_qp_init_attr *init,
 				     uint32_t user_index, struct dpa_qp_queues *q)
@@ -30,7 +30,7 @@ static int pair_to_init(struct ibv_qp *qp)
 	struct ibv_qp_attr a = {
 		.qp_state = IBV_QPS_INIT,
 		.port_num = PORT,
-		.qp_access_flags = IBV_ACCESS_REMOTE_WRITE, /* an empty one, with no key */
+		.qp_access_flags = IBV_ACCESS_REMOTE_WRITE, /* for an empty WRITE, without a key */
 	};
 
 	return ibv_modify_qp(qp, &a,
@@ -64,7 +64,7 @@ static int pair_to_rts(struct ibv_qp *qp)
 				     IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC);
 }
 
-/* Both are this process's: the path is shared memory, with any address. */
+/* Connect the pair. Both QPs are in this process: the path is shared memory, with any address. */
 static int join_pair(struct dpa_pair *p, struct ibv_context *ctx)
 {
 	union ibv_gid gid;
@@ -102,7 +102,7 @@ int dpa_pair_create(struct dpa_pair *p, struct doca_dev *dev, struct ibv_cq *cq,
 	p->from = create_pair_qp(dev, &init, user_index, &p->send);
 	if (!p->from)
 		goto err_sink;
-	/* a receive for each send that the SQ may hold */
+	/* one receive for each send that the SQ may hold */
 	init.send_cq = p->sink;
 	init.cap = (struct ibv_qp_cap){.max_recv_wr = 1u << p->send.view.log_sq, .max_recv_sge = 1};
 	p->to = create_pair_qp(dev, &init, 0, &p->recv);

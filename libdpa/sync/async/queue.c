@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Posting asynchronous operations, and those that stand behind a wait. */
+/* queue.c - posts of asynchronous operations, and the operations that are queued behind a wait. */
 #include <sched.h>
 #include <string.h>
 #include "async.h"
 
-/* Values of enum doca_dpa_dev_submit_flag, which is device code's. */
+/* Values of enum doca_dpa_dev_submit_flag, which only device code can include. */
 #define FLAG_FLUSH	      1u
 #define FLAG_OPTIMIZE_REPORTS 2u
 
@@ -13,7 +13,7 @@ static uint32_t queue_mask(const struct doca_dpa_async_ops *a)
 	return a->queue_size - 1;
 }
 
-/* Under the lock. For one more, wherever it goes. */
+/* Return whether there is room for one more, in the SQ and in the ring. The lock is held. */
 static bool queue_has_room(const struct doca_dpa_async_ops *a)
 {
 	const struct dpa_qp_queues *q = &a->pair.send;
@@ -24,7 +24,9 @@ static bool queue_has_room(const struct doca_dpa_async_ops *a)
 	       used + (ahead + 1) * DPA_ASYNC_MAX_BB <= 1u << q->view.log_sq;
 }
 
-/* Under the lock; there is room. The receive is there before the send can be seen. */
+/*
+ * Post a copy. The lock is held; there is room. The receive is posted before the send can be seen.
+ */
 static void post_copy(struct doca_dpa_async_ops *a, const struct dpa_dev_copy *c)
 {
 	struct dpa_sge from = {.addr = c->src, .length = c->length, .lkey = c->src_key};
@@ -44,7 +46,7 @@ static void post_copy(struct doca_dpa_async_ops *a, const struct dpa_dev_copy *c
 	dpa_qp_post_recv(&a->pair.recv, 0, (const void *)&to, c->length != 0);
 }
 
-/* Under the lock: that a wait is over. */
+/* Post the report that a wait is over. The lock is held. */
 static void post_report(struct doca_dpa_async_ops *a)
 {
 	struct dpa_qp_wr wr = {.opcode = DPA_OP_RDMA_WRITE, .flags = DPA_WQE_SIGNALED};
@@ -52,7 +54,7 @@ static void post_report(struct doca_dpa_async_ops *a)
 	dpa_qp_put(&a->pair.send, &wr);
 }
 
-/* Without the lock: what was put under it. */
+/* Ring the doorbell for WQEs that were put under the lock. The lock is not held. */
 static void ring_sq(struct doca_dpa_async_ops *a)
 {
 	dpa_hwif_ring_sq(&a->pair.send.view);
@@ -60,7 +62,7 @@ static void ring_sq(struct doca_dpa_async_ops *a)
 
 static void drain_queue(struct doca_dpa_async_ops *a);
 
-/* dpa_se_watch_fn: under the lock of the watches. */
+/* The dpa_se_watch_fn; runs under the lock of the watches. */
 static void came_true(struct dpa_se_watch *w)
 {
 	struct doca_dpa_async_ops *a = container_of(w, struct doca_dpa_async_ops, watch);
@@ -68,7 +70,10 @@ static void came_true(struct dpa_se_watch *w)
 	atomic_fetch_add_explicit(&a->busy, 1, memory_order_relaxed);
 }
 
-/* By the same thread, under no lock: it may be an updater's, the poller, one in drain_queue(). */
+/*
+ * Run in the same thread, under no lock: the thread of an update, the poller, or the one in
+ * drain_queue().
+ */
 static void after_true(struct dpa_se_watch *w)
 {
 	struct doca_dpa_async_ops *a = container_of(w, struct doca_dpa_async_ops, watch);
@@ -91,8 +96,8 @@ static void after_true(struct dpa_se_watch *w)
 }
 
 /*
- * Under the lock, which is dropped while the watch is set up. False: it cannot be watched; the
- * entry stays, and the next post tries again.
+ * Begin a wait. The lock is held, and released while the watch is set up. False: the event cannot
+ * be watched; the entry stays, and the next post tries again.
  */
 static bool begin_wait(struct doca_dpa_async_ops *a, const struct dpa_async_entry *e)
 {
@@ -111,13 +116,13 @@ static bool begin_wait(struct doca_dpa_async_ops *a, const struct dpa_async_entr
 	return !ret;
 }
 
-/* Hands on what stands in the ring, up to a wait that is not over. One thread at a time. */
+/* Post the operations in the ring, up to a wait that is not over. One thread at a time. */
 static void drain_queue(struct doca_dpa_async_ops *a)
 {
 	bool put = false;
 
 	dpal_eu_lock(&a->lock);
-	if (a->draining) { /* that one looks again */
+	if (a->draining) { /* that thread checks again */
 		dpal_eu_unlock(&a->lock);
 		return;
 	}
@@ -142,7 +147,7 @@ static void drain_queue(struct doca_dpa_async_ops *a)
 		ring_sq(a);
 }
 
-/* Under the lock; there is room. */
+/* Append an entry. The lock is held; there is room. */
 static struct dpa_async_entry *append_entry(struct doca_dpa_async_ops *a)
 {
 	return &a->ring[a->tail++ & queue_mask(a)];
@@ -197,7 +202,7 @@ bool dpa_async_put_wait(struct doca_dpa_async_ops *a, struct doca_sync_event *se
 		e->cond = cond;
 		e->value = value;
 	}
-	/* what was put off before it does not wait for it */
+	/* operations that were held back before it do not wait for it */
 	dpa_qp_doorbell(&a->pair.send);
 	dpal_eu_unlock(&a->lock);
 	ring_sq(a);
@@ -217,7 +222,7 @@ void dpa_async_end(struct doca_dpa_async_ops *a)
 	dpal_eu_lock(&a->lock);
 	a->stopping = true;
 	dpal_eu_unlock(&a->lock);
-	/* twice: the first one that is waited for may have begun another wait */
+	/* twice: the first cancelled wait may have started another one */
 	if (!dpa_ctx_foreign(a->dpa)) {
 		cancel_entries(a);
 		cancel_entries(a);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Hash tables. */
+/* hash_table.c - hash tables. */
 #include "hash_table.h"
 #include <stdlib.h>
 
@@ -13,7 +13,10 @@ static struct dpa_hash_chain *chain_of(const struct doca_dpa_hash_table *t, uint
 	return &t->chains[t->log_size ? h >> (64 - t->log_size) : 0];
 }
 
-/* Under the chain's lock: where the index of the key's entry is kept; of NONE if there is none. */
+/*
+ * Return the word that holds the index of the key's entry, or NONE if there is none. The chain's
+ * lock is held.
+ */
 static uint32_t *find_link(const struct doca_dpa_hash_table *t, struct dpa_hash_chain *c,
 			   uint32_t key)
 {
@@ -143,7 +146,7 @@ doca_error_t doca_dpa_hash_table_create(struct doca_dpa *dpa, unsigned int num_e
 	return DOCA_SUCCESS;
 }
 
-/* Destroys a table of a stopped or destroyed context too, and returns that error. */
+/* Destroy a table, also of a stopped or destroyed context; then returns that error. */
 doca_error_t doca_dpa_hash_table_destroy(struct doca_dpa_hash_table *ht)
 {
 	struct doca_dpa *dpa;

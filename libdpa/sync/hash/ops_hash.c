@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Hash tables in device code: the rules of ../../run/ops.h. */
+/* ops_hash.c - hash tables in device code: the rules of ../../run/ops.h. */
 #include "../../run/ops.h"
 #include "hash_table.h"
 #include "../ops.h"
