@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * doca_dma [COUNT] - a copy of a doca_dma beside memcpy() and the hand-over of a cache line between
- * two processors, in turns: within a process, and from and to memory that another process exported
- * for the other side of the PCI bus. Prints a row each: ns of it, and the ratio. Where that memory is
- * not shared (share_mr) a copy of it is as fast as process_vm_readv(), never faster.
+ * doca_dma [COUNT] - a copy of a doca_dma compared with memcpy() and with the hand-over of a cache
+ * line between two processors, in turns: within a process, and from and to memory that another
+ * process exported for the other side of the PCI bus. Prints one row each: ns of a copy, and the
+ * ratio. If that memory is not shared (share_mr) its copies are as fast as process_vm_readv(),
+ * never faster.
  */
 #define DOCA_ALLOW_EXPERIMENTAL_API
 #include <stdatomic.h>
@@ -26,7 +27,7 @@
 
 enum { BYTES = 1 << 20, SMALL = 64, ROUNDS = 9 };
 
-struct lines { /* of the hand-over: each written by one process, read by the other */
+struct lines { /* for the hand-over: each written by one process, read by the other */
 	_Alignas(128) _Atomic uint32_t ping;
 	_Alignas(128) _Atomic uint32_t pong;
 };
@@ -40,7 +41,8 @@ struct rig {
 	struct doca_buf_inventory *inventory;
 	struct doca_pe *pe;
 	struct doca_dma *dma;
-	struct doca_buf *here, *there, *other; /* mem, its second half, the other process's */
+	/* mem, its second half, memory of the other process */
+	struct doca_buf *here, *there, *other;
 	bool ended;
 };
 
@@ -76,7 +78,7 @@ static void make_map(struct rig *r)
 	OK(doca_mmap_start(r->map));
 }
 
-/* The other process's export, of side 1. */
+/* Exchange the export with the other process, which is side 1. */
 static void meet(struct rig *r)
 {
 	const void *desc;
@@ -117,7 +119,7 @@ static void make_dma(struct rig *r)
 	OK(doca_buf_inventory_buf_get_by_addr(r->inventory, r->far, far, BYTES, &r->other));
 }
 
-/* ns of a copy. */
+/* Return the ns of a copy. */
 static double copies(struct rig *r, struct doca_buf *to, struct doca_buf *from, size_t n, int count)
 {
 	struct doca_dma_task_memcpy *task;
@@ -164,7 +166,7 @@ static void answer_hand_overs(struct lines *l)
 	} while (n != UINT32_MAX);
 }
 
-/* ns of one way. The other process answers until end. */
+/* Return the ns of one direction. The other process answers until `end`. */
 static double hand_overs(struct lines *l, int count)
 {
 	uint32_t n = atomic_load_explicit(&l->ping, memory_order_relaxed);
@@ -235,7 +237,7 @@ static void one_side(struct rig *r, int count)
 		make_dma(r);
 		rows(r, count, median(v));
 	}
-	vt_sync(&r->t); /* the exporter's memory is there until now */
+	vt_sync(&r->t); /* the exporter's memory must exist until now */
 }
 
 int main(int argc, char **argv)

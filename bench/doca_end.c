@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The DOCA end: one context, one connection by exported details, tasks that are submitted again. */
+/*
+ * doca_end.c - the DOCA end: one context, one connection by exported details, tasks that are
+ * submitted repeatedly.
+ */
 #define DOCA_ALLOW_EXPERIMENTAL_API
 #include <stdlib.h>
 #include <string.h>
@@ -109,7 +112,7 @@ static void make_context(struct doca_end *e)
 	OK(doca_ctx_start(doca_rdma_as_ctx(e->rdma)));
 }
 
-/* A blob there, and the peer's back. The caller frees it. */
+/* Send a blob and receive that of the peer. The caller frees it. */
 static void *swap(struct vt *t, const void *blob, size_t size, size_t *peers)
 {
 	void *out;
@@ -190,7 +193,10 @@ static void free_tasks(struct doca_end *e)
 	}
 }
 
-/* Receives that nothing came for end with the context: it stops before its tasks are freed. */
+/*
+ * Free it. Receives without a message end with the context, so the context stops before its tasks
+ * are freed.
+ */
 void doca_end_free(struct vt *t, struct doca_end *e)
 {
 	struct doca_ctx *ctx = doca_rdma_as_ctx(e->rdma);
@@ -229,7 +235,10 @@ void doca_end_write(struct doca_end *e, uint32_t i)
 	OK(doca_task_submit(doca_rdma_task_write_as_task(e->write[i % WINDOW])));
 }
 
-/* A message is appended to the buf's data: the next one shall begin at its start. */
+/*
+ * Post a receive again. A message is appended to the buf's data: reset the length, so that the next
+ * one begins at the start.
+ */
 void doca_end_receive(struct doca_end *e, uint32_t i)
 {
 	OK(doca_buf_reset_data_len(e->dst[i % WINDOW]));

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * doca_rdma [COUNT [KIND]] - doca_rdma's CPU path beside plain verbs: the same operation and size, in turns,
- * between two processes pinned to two processors. Prints a row each: ns an operation by verbs, by
- * doca_rdma (medians of ROUNDS), and their ratio.
+ * doca_rdma [COUNT [KIND]] - doca_rdma's CPU path compared with plain verbs: the same operation and
+ * size, in turns, between two processes pinned to two processors. Prints one row each: ns an
+ * operation by verbs, by doca_rdma (medians of ROUNDS), and their ratio.
  *
  * Latency: one write until it has completed; half of a ping-pong of sends. Rate: WINDOW writes in
- * flight; half as many sends, whose receives are posted anew as they complete. Both have a shared
+ * flight; half as many sends, whose receives are posted again as they complete. Both have a shared
  * receive queue, as a doca_rdma does.
  */
 #include <sys/socket.h>
@@ -15,7 +15,7 @@
 
 enum { ROUNDS = 9, SEND_WINDOW = WINDOW / 2, BATCH = 16 };
 
-/* One of the two kinds of end; counts what has ended. */
+/* One of the two kinds of end, with counts of completed operations. */
 struct end {
 	struct vt *t;
 	struct doca_end *doca; /* NULL: verbs */
@@ -92,7 +92,7 @@ static void progress(struct end *e)
 		verbs_progress(e);
 }
 
-/* ------------------------------------------------------------ what is measured */
+/* ---------------------------------------------------------------- measurements */
 
 static void write_latency(struct end *e, uint32_t count)
 {
@@ -118,7 +118,7 @@ static void send_latency(struct end *e, uint32_t count)
 		progress(e);
 }
 
-/* As many of a kind as the window has room for. */
+/* Post as many of a kind as the window has room for. */
 static void keep_busy(struct end *e, uint32_t count, uint32_t window,
 		      void (*post)(struct end *e, uint32_t i))
 {
@@ -160,7 +160,7 @@ static const struct {
 };
 enum { KINDS = sizeof(kinds) / sizeof(kinds[0]) };
 
-/* ns an operation. */
+/* Return the ns of an operation. */
 static double measure(struct end *e, int kind, uint32_t count)
 {
 	uint64_t start;
@@ -201,7 +201,7 @@ static void row(struct end *verbs, struct end *doca, int kind, uint32_t count)
 		       verbs->bytes, a, b, b / a);
 }
 
-/* wanted: rows whose name has this. */
+/* wanted: only rows whose name contains this. */
 static void one_side(struct vt *t, uint32_t count, const char *wanted)
 {
 	static const uint32_t sizes[] = {8, 4096, MAX_BYTES};
@@ -238,7 +238,7 @@ int main(int argc, char **argv)
 	struct vt t = {0};
 	pid_t pid;
 
-	/* The receives that are posted are those of this many operations: see post_receive(). */
+	/* The posted receives are for this many operations: see post_receive(). */
 	count -= count % (8 * SEND_WINDOW);
 	if (argc > 3 || count <= 0 || count > INT32_MAX ||
 	    socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, sv)) {

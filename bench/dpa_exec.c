@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * dpa_exec - how long code takes to get to run on an EU, beside what the bare futex hand-over
- * between two threads of this process costs.
+ * dpa_exec - the time until code runs on an EU, compared with the bare futex hand-over between two
+ * threads of this process.
  *
  *   dpa_exec          tables of all rows: EU and caller on two cores, and on one
- *   dpa_exec ROW      two numbers, on two cores: ours and the futex's, medians in nanoseconds
+ *   dpa_exec ROW two numbers, on two cores: for the EU and for the futex, medians in nanoseconds
  *
- * A row is measured in turns with its other side. "asleep": after 2 ms without work, when the EU
- * (and the futex's other thread) sleeps. Threads are pinned, as what a hand-over costs depends on
- * where the system wakes the other one. x86 only: both sides read the cycle counter.
+ * The two sides of a row are measured in turns. "asleep": after 2 ms without work, when the EU (and
+ * the futex's other thread) sleeps. Threads are pinned, because the cost of a hand-over depends on
+ * the core of the woken thread. x86 only: both sides read the cycle counter.
  */
 #define DOCA_ALLOW_EXPERIMENTAL_API
 #include "dpa_exec.h"
@@ -74,7 +74,7 @@ static void calibrate_clock(void)
 	cycles_per_ns = (double)(cycles_now() - c) / (bench_now_ns() - ns);
 }
 
-/* EUs and the futex's other thread on one core, everything else on core 0. */
+/* Pin EUs and the futex's other thread to one core, everything else to core 0. */
 static void pin_all(int cpu)
 {
 	DIR *d = opendir("/proc/self/task");
@@ -104,11 +104,11 @@ static int eu_cpu = 1;
 
 /* ------------------------------------------------------------------- futex */
 
-/* Two words: each is written by one thread, and is the futex that the other sleeps on. */
+/* Two words: each is written by one thread, and is the futex of the other thread's sleep. */
 static struct {
 	_Alignas(128) _Atomic uint32_t ping;
 	_Alignas(128) _Atomic uint32_t pong;
-	_Alignas(128) _Atomic uint64_t woke; /* cycles: the other thread's */
+	_Alignas(128) _Atomic uint64_t woke; /* cycles; written by the other thread */
 } bare;
 
 static void sleep_on(_Atomic uint32_t *word, uint32_t old)
@@ -133,7 +133,7 @@ static void *other_thread(void *arg)
 	return arg;
 }
 
-/* One hand-over there, and the round trip. */
+/* Measure one hand-over, and the round trip. */
 static void futex_once(bool asleep, uint64_t *there, uint64_t *round)
 {
 	static uint32_t turn;
@@ -155,7 +155,7 @@ struct rig {
 	struct doca_dpa_thread *thread[2];
 	struct doca_dpa_notification_completion *notify[2];
 	struct doca_dpa_completion *comp;
-	struct exec_bench *b; /* device memory is this process's */
+	struct exec_bench *b; /* device memory is memory of this process */
 	struct vt vt;
 	struct ibv_cq *stamp_cq;
 	struct ibv_qp *from, *to, *to_stamp, *from_stamp; /* with the DPA's CQ, and with stamp_cq */
@@ -205,7 +205,7 @@ static void add_threads(struct rig *r)
 	}
 }
 
-/* When the last CQE of stamp_cq was written: by whoever wrote it. */
+/* Time at which the last CQE of stamp_cq was written, by any thread. */
 static _Atomic uint64_t stamp;
 
 static void on_cqe(void *arg)
@@ -213,7 +213,7 @@ static void on_cqe(void *arg)
 	atomic_store_explicit((_Atomic uint64_t *)arg, cycles_now(), memory_order_release);
 }
 
-/* A thread that elements of a completion context activate, and QPs that make them. */
+/* Add a thread that elements of a completion context activate, and QPs that produce them. */
 static void add_queue(struct rig *r)
 {
 	struct vt_opt o = {.sge = 1, .send_wr = 16, .recv_wr = 16};
@@ -244,7 +244,7 @@ static void add_queue(struct rig *r)
 	vt_connect_pair(&r->vt, r->from_stamp, r->to_stamp, &o);
 }
 
-/* The EU may have been woken on this very core. */
+/* the EU may have been woken on this core */
 static void relax_round(int i)
 {
 	if (i < SPINS)
@@ -332,7 +332,10 @@ static void post_recv(struct ibv_qp *to)
 	CHECK(!ibv_post_recv(to, &wr, &bad), "ibv_post_recv");
 }
 
-/* From the doorbell's call to the kernel, less from there to the CQE: of two SENDs alike. */
+/*
+ * Return the time from the doorbell's call to the kernel, minus the time from the call to the CQE,
+ * for two equal SENDs.
+ */
 static uint64_t once_element(struct rig *r, bool asleep)
 {
 	uint64_t start, cqe, n = r->b->seen + 1;
@@ -360,7 +363,7 @@ static uint64_t once_element(struct rig *r, bool asleep)
 static const struct row {
 	const char *name, *text;
 	measure_fn *fn;
-	bool asleep, round; /* against the futex's round trip */
+	bool asleep, round; /* compared with the futex's round trip */
 	int runs;
 } rows[] = {
 	{"rpc", "RPC, round trip, again and again", once_rpc, false, true, FAST_RUNS},
@@ -438,5 +441,5 @@ int main(int argc, char **argv)
 		}
 	}
 	fflush(stdout);
-	_exit(status); /* the futex's other thread does not end */
+	_exit(status); /* the futex's other thread never ends */
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Device code of dpa_exec. */
+/* dpa_exec_dev.c - device code of dpa_exec. */
 #include <doca_dpa_dev.h>
 #include "dpa_exec.h"
 

@@ -3,9 +3,9 @@
  * dpa_pong - round trips of a verbs client, answered by a DPA thread and by a thread of the host.
  *
  * Prints two numbers: the medians in nanoseconds, DPA and host. Two processes on two cores; the
- * server has a QP for each kind, and the client goes to them in turns. Both answer alike (a SEND,
- * then the receive again), and both wait without sleeping: the host's thread polls its CQ, the EU
- * looks at the device between two activations. While one answers, the other one sleeps.
+ * server has a QP for each kind, and the client uses them in turns. Both answer in the same way (a
+ * SEND, then the receive again), and both wait without sleeping: the host's thread polls its CQ,
+ * the EU polls the device between two activations. While one answers, the other one sleeps.
  */
 #define DOCA_ALLOW_EXPERIMENTAL_API
 #include "dpa_pong.h"
@@ -64,7 +64,7 @@ static void take_message(struct vt *t)
 	} while (wc.opcode != IBV_WC_RECV);
 }
 
-/* A second connection on the same device, buffer and (unless there is another) CQ. */
+/* Create a second connection on the same device, buffer and (unless another is given) CQ. */
 static struct vt second_end(struct vt *t, struct ibv_cq *cq)
 {
 	struct vt s = *t;
@@ -96,7 +96,9 @@ static struct doca_dev *open_device(void)
 	return dev;
 }
 
-/* A thread that is activated by what comes, its completion context's CQ, and its memory. */
+/*
+ * Start a thread that arriving messages activate, with its completion context's CQ and its memory.
+ */
 static struct doca_dpa *start_thread(struct doca_dev *dev, struct doca_dpa_thread **thread,
 				     struct ibv_cq **cq, struct pong *p, uint64_t *at)
 {
@@ -118,7 +120,7 @@ static struct doca_dpa *start_thread(struct doca_dev *dev, struct doca_dpa_threa
 	return dpa;
 }
 
-/* The QP of `d` is device code's from here on. */
+/* Hand the QP of `d` to device code. */
 static void hand_over(struct doca_dpa *dpa, struct vt *d, struct pong *p, uint64_t at)
 {
 	struct dpa_qp *qp;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* dpa_pong.h - what host and device of dpa_pong share. */
+/* dpa_pong.h - shared data of host and device of dpa_pong. */
 #ifndef BENCH_DPA_PONG_H
 #define BENCH_DPA_PONG_H
 
 #include <stdint.h>
 
-enum { PONG_SIGNAL = 16 }; /* of so many sends one has a completion: both sides do it alike */
+enum { PONG_SIGNAL = 16 }; /* one completion for this number of sends, on both sides */
 
 /* In device memory: written by the host before the thread runs, then by the thread. */
 struct pong {

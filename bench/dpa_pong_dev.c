@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Device code of dpa_pong: each message is answered, then its receive posted again. */
+/* dpa_pong_dev.c - device code of dpa_pong: answers each message, then posts its receive again. */
 #include <doca_dpa_dev.h>
 #include <dpa/dpa_dev_native.h>
 #include "dpa_pong.h"

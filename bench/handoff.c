@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * handoff - H: how long one cache line takes from one core to the other.
+ * handoff - H: the time of one cache line from one core to the other.
  *
- * Two processes on two cores, each spins on a word of its own line that the other writes: nothing
- * that moves data between two processes can be faster. Prints p50 and p90 of one way, in ns, of
- * batches of 100 round trips (the clock is too coarse for one), and the cycles of the time stamp
- * counter in a nanosecond (perftest reports cycles).
+ * Two processes on two cores; each spins on a word of its own line that the other writes. No data
+ * can move between two processes faster. Prints p50 and p90 of one way, in ns, of batches of 100
+ * round trips (the clock is too coarse for one), and the cycles of the time stamp counter in a
+ * nanosecond (perftest reports cycles).
  */
 #include "hist.h"
 #include "timing.h"
@@ -24,7 +24,8 @@ enum { BATCHES = 5000, BATCH = 100 };
 struct lines {
 	_Alignas(
 		128) _Atomic uint64_t ping; /* written by the parent (release), read by the child */
-	_Alignas(128) _Atomic uint64_t pong; /* the other way round */
+	/* written by the child (release), read by the parent */
+	_Alignas(128) _Atomic uint64_t pong;
 };
 
 static inline void relax_core(void)
@@ -36,7 +37,7 @@ static inline void relax_core(void)
 #endif
 }
 
-/* Of the processor's constant-rate counter. */
+/* Return the ticks of the processor's constant-rate counter. */
 static inline uint64_t ticks_now(void)
 {
 #if defined(__x86_64__)

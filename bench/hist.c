@@ -9,7 +9,7 @@ void hist_init(struct hist *h)
 	h->min = UINT64_MAX;
 }
 
-/* How far a value is shifted so that HIST_SUB_BITS bits of it are left. */
+/* Return the shift of a value that leaves HIST_SUB_BITS bits of it. */
 static unsigned int shift_of(uint64_t value)
 {
 	return value >> HIST_SUB_BITS ? 64 - (unsigned int)__builtin_clzll(value) - HIST_SUB_BITS
@@ -23,7 +23,7 @@ static unsigned int index_of(uint64_t value)
 	return s * HIST_HALF + (unsigned int)(value >> s);
 }
 
-/* The largest value of a bucket. */
+/* Return the largest value of a bucket. */
 static uint64_t top_of(unsigned int index)
 {
 	unsigned int s = index < 2 * HIST_HALF ? 0 : index / HIST_HALF - 1;

@@ -3,8 +3,7 @@
  * hist.h - log-linear histogram of 64-bit values, in HdrHistogram's scheme.
  *
  * Values below 2^8 have a bucket each; above, every power of two is cut into 128 equal parts, so
- * that a value is known to 1/128 of itself whatever its size. Fixed memory, no allocation, O(1)
- * to record. Not thread-safe.
+ * every value is exact to 1/128. Fixed memory, no allocation, O(1) to record. Not thread-safe.
  */
 #ifndef DPA_BENCH_HIST_H
 #define DPA_BENCH_HIST_H
@@ -24,7 +23,10 @@ struct hist {
 
 void hist_init(struct hist *h);
 void hist_add(struct hist *h, uint64_t value);
-/* The value at or below which this share (0..100) of the values lie; 0 of an empty histogram. */
+/*
+ * Return the value at or below which this share (0..100) of the values lie; 0 for an empty
+ * histogram.
+ */
 uint64_t hist_percentile(const struct hist *h, double percent);
 
 #endif

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* icrc_rate - what the ICRC costs: each way of computing CRC-32, packets of several sizes in cache;
- * the best of several rounds, since other work of the machine only ever adds. */
+/*
+ * icrc_rate - the cost of the ICRC: each implementation of CRC-32, packets of several sizes in
+ * cache; the best of several rounds, because other work of the machine only adds time.
+ */
 #include "timing.h"
 
 #include <stdio.h>
@@ -15,7 +17,7 @@
 static uint8_t from[MOST], to[MOST];
 static volatile uint32_t sink;
 
-/* Seconds for one packet of n bytes. */
+/* Return the seconds for one packet of n bytes. */
 static double copy_cost(dpa_crc32_fn *fn, uint8_t *dst, uint32_t n)
 {
 	uint32_t times = BYTES / (n + 64), s = ~0u;

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * lines.c - which cache lines go back and forth between threads, and for whose sake: what perf c2c
- * would say where the processor counts nothing.
+ * lines.c - the cache lines that move between threads, and the accesses that move them: a
+ * replacement for perf c2c on machines without processor counters.
  *
- * It stands in for the run-time library of ThreadSanitizer, whose calls tell of each access: a line
- * is with the threads that read it since it was last written, or with its writer alone, as if each
- * thread had a processor and a cache without end. A read by another one is a fetch; a write while
- * it is with others takes it away from them. Accesses of code that was not compiled for
- * ThreadSanitizer, the kernel's and those in assembly are not seen.
+ * It replaces the run-time library of ThreadSanitizer, whose calls report each access. A line is
+ * with the threads that read it since it was last written, or only with its writer, as if each
+ * thread had its own processor with an endless cache. A read by another thread is a fetch; a write
+ * while it is with other threads takes it away from them. Accesses of code that was not compiled
+ * for ThreadSanitizer, the kernel's and those in assembly are not seen.
  *
  * At the end of the process $LINES_OUT gets a row for each place in the program that moved a line:
- *   line, its moves; offset, kind (R, W), thread, moves, accesses, file of the code, offset in it
+ * line, its moves; offset, kind (R, W), thread, moves, accesses, file of the code, offset in it
  */
 #include <dlfcn.h>
 #include <stdbool.h>
@@ -23,7 +23,7 @@
 #define SITES	  24u
 #define LINE	  64u
 
-/* gcc asks for these names and types, not for prototypes. */
+/* gcc requires these names and types, but no prototypes. */
 #pragma GCC diagnostic ignored "-Wmissing-prototypes"
 #pragma GCC diagnostic ignored "-Wbuiltin-declaration-mismatch"
 
@@ -65,7 +65,7 @@ static struct line *find_line(uintptr_t at)
 		if (lines[i].at == at)
 			return &lines[i];
 	}
-	return NULL; /* not looked at */
+	return NULL; /* not counted */
 }
 
 static void at_site(struct line *l, uintptr_t pc, uint8_t off, bool write, bool moved)
@@ -92,7 +92,7 @@ static void one_line(uintptr_t addr, bool write, uintptr_t pc)
 
 	if (!l)
 		return;
-	/* what nobody had yet moves from nobody */
+	/* a line that no thread had before moves from no thread */
 	moved = l->with && (write ? l->with != mine : !(l->with & mine));
 	l->with = write ? mine : l->with | mine;
 	l->moves += moved;
@@ -147,7 +147,7 @@ static __attribute__((destructor)) void report(void)
 	fclose(f);
 }
 
-/* ------------------------------------------------ what the compiler calls */
+/* ------------------------------------------------- called by the compiler */
 
 #define PC __builtin_return_address(0)
 

@@ -2,14 +2,13 @@
 /*
  * one_host - figures of one process, each a number on standard output:
  *
- * copy BYTES N: memcpy() of a piece of memory to another by one core, MiB/s.
+ * copy BYTES N: memcpy() of one buffer to another by one core, MiB/s.
  * reg BYTES N: ibv_reg_mr() and ibv_dereg_mr() of memory that was written to, median ns of a pair.
  * post N: an 8 B inline WRITE to a QP of the same process and the poll that finds its completion,
- *         the thread on core 0, the device's on core 1: median ns. DPA_PLACEMENT=eu and, since a
- *         WRITE into memory that is not shared is a system call and little else,
- *         DPA_SHARE_MR=always.
+ * the thread on core 0, the device's on core 1: median ns. DPA_PLACEMENT=eu and
+ * DPA_SHARE_MR=always, because a WRITE into memory that is not shared is mostly one system call.
  * wake N: from ibv_post_send() on one thread to the return of ibv_get_cq_event() on another, which
- *         sleeps; and from write() to read() of an eventfd in their place: two medians, ns.
+ * sleeps; and, for comparison, from write() to read() of an eventfd: two medians, ns.
  */
 #include "timing.h"
 #include "vt.h"
@@ -66,7 +65,7 @@ static bool wants_shared(void)
 	return policy && strcmp(policy, "never");
 }
 
-/* Is what is mapped there the device's memfd? */
+/* Return whether the device's memfd is mapped there. */
 static bool is_shared(const void *p)
 {
 	FILE *f = fopen("/proc/self/maps", "re");
@@ -97,7 +96,7 @@ static void bench_reg(size_t n, size_t times)
 			ibv_reg_mr(t.pd, p, n, IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
 
 		CHECK(mr, "reg_mr: %s", strerror(errno));
-		if (!i) /* what is measured as shared is */
+		if (!i) /* memory that is measured as shared must be shared */
 			CHECK(is_shared(p) == wants_shared(), "%p is not as it should be",
 			      (void *)p);
 		CHECK_EQ(ibv_dereg_mr(mr), 0);
@@ -187,7 +186,7 @@ static void wait_one(struct ibv_cq *cq)
 	CHECK(n == 1 && wc.status == IBV_WC_SUCCESS, "completion: %d", n);
 }
 
-/* The device's threads to core 1, this one to core 0. */
+/* Pin the device's threads to core 1, this one to core 0. */
 static void pin_apart(void)
 {
 	DIR *d = opendir("/proc/self/task");
@@ -201,7 +200,7 @@ static void pin_apart(void)
 	bench_pin(0, 0);
 }
 
-#define SUM 16 /* operations together: some clocks count in tens of ns */
+#define SUM 16 /* operations in one sample: some clocks count in tens of ns */
 
 static void bench_post(size_t times)
 {
@@ -229,9 +228,9 @@ static void bench_post(size_t times)
 
 struct sleeper {
 	struct pair *p;
-	int fd; /* instead, if not -1 */
+	int fd; /* used instead, if not -1 */
 	size_t times;
-	_Atomic uint64_t woken; /* when */
+	_Atomic uint64_t woken; /* time */
 };
 
 static void *sleeper_thread(void *arg)
@@ -274,7 +273,7 @@ static uint64_t time_wakes(struct pair *p, int fd, size_t times)
 
 		if (fd < 0)
 			CHECK_EQ(ibv_post_recv(p->other, &rwr, &bad), 0);
-		usleep(2000); /* it sleeps by now */
+		usleep(2000); /* it sleeps by then */
 		s.woken = 0;
 		t0 = bench_now_ns();
 		if (fd >= 0)

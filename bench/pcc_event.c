@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * pcc_event - from an event of a flow to the answer of the congestion control program, printed by
- * itself; bench/run does not start it. The program runs in another process (build/bin/samples/dpa_pcc); this one reports round
- * trips as a flow does, one at a time, and waits for the word that the flow would read.
+ * pcc_event - the time from an event of a flow to the answer of the congestion control program;
+ * bench/run does not start it. The program runs in another process (build/bin/samples/dpa_pcc);
+ * this one reports round trips as a flow does, one at a time, and waits on the word that the flow
+ * would read.
  *
  *   pcc_event [EVENTS]      prints: median, 99th percentile, mean, ns
  */
@@ -29,7 +30,7 @@ static int by_value(const void *a, const void *b)
 	return x < y ? -1 : x > y;
 }
 
-/* A round trip of 20 us that ends now; ns until the answer, 0: none in 2 s. */
+/* Report a round trip of 20 us that ends now; return the ns until the answer, 0: none in 2 s. */
 static uint64_t one(struct dpa_board *b, _Atomic uint64_t *word, struct dpa_pcc_report *r)
 {
 	uint64_t was = atomic_load(word), begin = now_ns(), now = begin;

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * rich_paths - what the richer calls cost beside the plain ones, on the same QP and the same CQ, in
- * turns. Prints two exact medians (they may be a per cent apart), ns a work request or completion:
- * the richer one's, the plain one's. A clock may tick in steps of 10 ns, and to read it takes as
- * long as some completions: a sample is the sum of 16 turns, less what the clock itself takes.
+ * rich_paths - the cost of the extended calls compared with the plain ones, on the same QP and the
+ * same CQ, in turns. Prints two exact medians (they may be a per cent apart), ns a work request or
+ * completion: the extended one's, the plain one's. A clock may tick in steps of 10 ns, and reading
+ * it takes as long as some completions, so a sample is the sum of 16 turns, minus the cost of the
+ * clock itself.
  *
  * post: ibv_wr_start() to ibv_wr_complete() / ibv_post_send(), an 8 B WRITE a call, each from and
- * to a place of its own. one, poll: ibv_start_poll() to ibv_end_poll() / ibv_poll_cq(), of 16
- * completions that are there already: a call for each, or one for all. ID and status are read.
- * opcode, fields: as poll; the opcode is read, too, or that and bytes, QP number, flags, immediate
- * data and vendor error, by a call of the application's each. stamps: as poll, of a CQ that was
- * asked for time stamps.
+ * to its own address. one, poll: ibv_start_poll() to ibv_end_poll() / ibv_poll_cq(), of 16
+ * completions that are ready: one call for each, or one for all. ID and status are read. opcode,
+ * fields: as poll; the opcode is read, too, or the opcode, bytes, QP number, flags, immediate data
+ * and vendor error, by one call of the application each. stamps: as poll, on a CQ with time stamps.
  */
 #include "timing.h"
 #include "vt.h"
@@ -26,19 +26,20 @@ static const char *const modes[] = {"post", "one", "poll", "opcode", "fields", "
 struct bench {
 	struct vt t;
 	struct ibv_cq_ex *cq;
-	struct ibv_cq *idle, *quiet; /* polled to drive the device; of the QP that is written to */
+	/* idle: polled to drive the device; quiet: of the QP that is written to */
+	struct ibv_cq *idle, *quiet;
 	struct ibv_qp *qp, *to;
 	struct ibv_qp_ex *qpx;
 	struct ibv_send_wr wr;
 	struct ibv_sge sge;
 	uint64_t from, to_addr;
-	uint64_t sum; /* of what was read: nothing is optimised away */
+	uint64_t sum; /* sum of read values: nothing is optimised away */
 };
 
 struct samples {
 	uint64_t *v;
 	size_t n;
-	uint64_t sum; /* of the turns of the sample that is being taken */
+	uint64_t sum; /* sum of the turns of the present sample */
 	int turns;
 };
 
@@ -138,7 +139,7 @@ static __attribute__((noinline)) void post_rich(struct bench *b)
 	}
 }
 
-/* Completions taken by one call. */
+/* Take the completions by one call. */
 static inline __attribute__((always_inline)) int take_plain(struct bench *b, int most,
 							    enum what what)
 {
@@ -250,7 +251,7 @@ static poll_fn *const polls[][2] = {
 	[STAMPS] = {poll_plain, poll_rich},
 };
 
-/* A batch of one kind, posted and taken; what it is about is timed. */
+/* Post and take a batch of one kind, and time the part under test. */
 static void take_turn(struct bench *b, bool rich, enum what what, struct samples *h)
 {
 	uint64_t t0 = bench_now_ns(), t1;
@@ -269,13 +270,14 @@ static void take_turn(struct bench *b, bool rich, enum what what, struct samples
 	t0 = bench_now_ns();
 	n = polls[what][rich](b);
 	t1 = bench_now_ns();
-	if (what != POST && n == BATCH) /* else it was not all there: another thread was at it */
+	/* otherwise it was not complete: another thread worked on it */
+	if (what != POST && n == BATCH)
 		add_sample(h, t1 - t0);
 	while (n < BATCH)
 		n += poll_plain(b);
 }
 
-/* The time of a turn's two readings of the clock with nothing between them. */
+/* Return the time of a turn's two readings of the clock with nothing between them. */
 static double clock_ns(void)
 {
 	struct samples s = {.v = calloc(1000, sizeof(uint64_t))};

@@ -6,9 +6,9 @@
  *   send_rate writes COUNT LIST    8 B RDMA WRITEs in posted lists, likewise; the writer's clock
  *   send_rate qps COUNT QPS        8 B SENDs one by one, round robin over QPS QPs, two processes
  *   send_rate threads COUNT T      8 B SENDs, T threads with a QP pair each, within one process
- *   send_rate locked COUNT T       the control: 16 QPs a thread, all threads' QPs share 16 slots
- *                                  that a lock guards, as adapters of old share their doorbells
- *   send_rate copies COUNT T       the ceiling: T processes of one thread at once, nothing shared
+ *   send_rate locked COUNT T       for comparison: 16 QPs a thread, all threads' QPs share 16 slots
+ *                                  with a lock, as older adapters share their doorbells
+ *   send_rate copies COUNT T the upper bound: T processes of one thread at once, nothing shared
  * but the machine
  */
 #include "timing.h"
@@ -30,7 +30,7 @@ enum {
 	RECVS = 128
 };
 
-/* Polls, counts good completions, fails on a bad one. */
+/* Poll, count good completions, fail on a bad one. */
 static int reap_wcs(struct ibv_cq *cq, struct ibv_wc *wc)
 {
 	int n = ibv_poll_cq(cq, BATCH, wc);
@@ -63,7 +63,7 @@ static void post_recvs(struct run *r, int n)
 	CHECK_EQ(ibv_post_srq_recv(r->srq, wr, &bad), 0);
 }
 
-/* The receiver's side; its clock counts, from the first message to the last. */
+/* Run the receiver. Its clock counts, from the first message to the last. */
 static double receive_all(struct run *r)
 {
 	struct ibv_wc wc[BATCH];
@@ -82,7 +82,7 @@ static double receive_all(struct run *r)
 	return (double)r->count / (bench_seconds() - start) / 1e6;
 }
 
-/* One posted list of r->list SENDs to one QP; only the last is signalled. */
+/* Post one list of r->list SENDs to one QP; only the last is signalled. */
 static void send_list(struct run *r, struct ibv_qp *qp, struct ibv_send_wr *wr)
 {
 	for (uint32_t i = 0; i < r->list; i++) {
@@ -118,7 +118,7 @@ static void send_all(struct run *r)
 	}
 }
 
-/* Nobody over there looks. */
+/* Write all. The other side does not poll. */
 static double write_all(struct run *r)
 {
 	double start = bench_seconds();
@@ -190,13 +190,14 @@ struct worker {
 	int index, qps;
 	bool locked;
 	long count;
-	double begin, end; /* its own view: the main thread may not get a core in time */
+	/* times measured by the worker: the main thread may not get a core in time */
+	double begin, end;
 	struct ibv_cq *cq;
 	struct ibv_qp *qp[SLOTS], *to[SLOTS];
 	pthread_barrier_t *start;
 };
 
-/* Two QPs of this process connected to each other; the posting one is returned. */
+/* Connect two QPs of this process to each other; return the posting one. */
 static struct ibv_qp *loop_qp(struct vt *t, struct ibv_cq *cq, struct ibv_qp **to)
 {
 	struct vt_opt o = {.sge = 1, .send_wr = 64, .recv_wr = RECVS};
@@ -207,7 +208,7 @@ static struct ibv_qp *loop_qp(struct vt *t, struct ibv_cq *cq, struct ibv_qp **t
 	return a;
 }
 
-/* Receives that were taken are posted again; returns the signalled sends that completed. */
+/* Post taken receives again; return the number of signalled sends that completed. */
 static uint32_t send_turn(struct worker *w, struct ibv_recv_wr *rwr)
 {
 	struct ibv_recv_wr *bad;
@@ -264,7 +265,7 @@ static void *thread_main(void *arg)
 	return NULL;
 }
 
-/* Memory for n workers. */
+/* Allocate memory for n workers. */
 static void open_for(struct vt *t, int n)
 {
 	vt_open(t);
@@ -282,7 +283,7 @@ static void make_queues(struct worker *w)
 		w->qp[q] = loop_qp(w->t, w->cq, &w->to[q]);
 }
 
-/* From the first one's begin to the last one's end. */
+/* Return the rate from the begin of the first worker to the end of the last one. */
 static double rate_of(const struct worker *w, int n)
 {
 	double begin = w[0].begin, end = w[0].end;
@@ -321,7 +322,7 @@ static int run_threads(long count, int n, bool locked)
 	return 0;
 }
 
-/* One of the copies: its worker lies where all of them see it, and so does the barrier. */
+/* Run one of the copies: its worker and the barrier lie in memory that all copies share. */
 static void copy_main(struct worker *w)
 {
 	struct vt t = {0};

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * setup - what a process costs before it moves a byte.
+ * setup - the cost of a process before it moves a byte.
  *
  *   setup time          microseconds from ibv_open_device to a connected pair of QPs in RTS
  *   setup memory QPS    bytes of resident memory that each further connected QP takes
@@ -31,7 +31,7 @@ static int setup_time(void)
 	double start;
 	int n;
 
-	/* discovery is libibverbs's own work and not counted */
+	/* discovery is work of libibverbs itself and not counted */
 	ibv_free_device_list(ibv_get_device_list(&n));
 	start = bench_seconds();
 	vt_open(&t);
@@ -71,7 +71,7 @@ static int setup_memory(int qps)
 	return 0;
 }
 
-/* Time on a core in ns and voluntary switches, summed over this process's threads. */
+/* Get the time on a core in ns and the voluntary switches, summed over this process's threads. */
 static void read_usage(double *ns, long *wakes)
 {
 	DIR *d = opendir("/proc/self/task");

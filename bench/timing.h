@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* timing.h - the clock and the processor of a measurement. */
+/* timing.h - clock and processor binding for measurements. */
 #ifndef DPA_BENCH_TIMING_H
 #define DPA_BENCH_TIMING_H
 
@@ -23,7 +23,7 @@ static inline double bench_seconds(void)
 	return (double)bench_now_ns() * 1e-9;
 }
 
-/* Binds a thread to a processor, modulo their number. `tid` 0 is the caller. */
+/* Bind a thread to a processor, modulo their number. `tid` 0 is the caller. */
 static inline void bench_pin(pid_t tid, int cpu)
 {
 	cpu_set_t set;

@@ -1,16 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * udp_pingpong - half a round trip of UDP datagrams, both sides polling: what nothing that talks
- * through a UDP socket can go below.
+ * udp_pingpong - half a round trip of UDP datagrams, both sides polling: a lower bound for every
+ * protocol over UDP sockets.
  *
  *   udp_pingpong server ADDRESS PORT BYTES COUNT
  *   udp_pingpong client ADDRESS PORT BYTES COUNT      prints the median, ns, and the 99th
  * percentile
  *
- * With a sixth argument, "roce": by the calls that a RoCEv2 message and the ACK beside it need. Two
- * packets in one datagram (UDP_SEGMENT), a socket that is not connected (or the kernel counts the
- * IPv4 identification, which the ICRC covers and nobody is shown), and of what comes addresses,
- * traffic class and size of the packets. Less than that no provider can ask of the kernel.
+ * With a sixth argument, "roce": with the calls that a RoCEv2 message and its ACK need. Two packets
+ * in one datagram (UDP_SEGMENT); a socket that is not connected (otherwise the kernel counts up the
+ * IPv4 identification, which the ICRC covers and no receiver can read); and for received packets
+ * their addresses, traffic class and size. No provider can request less from the kernel.
  */
 #include "hist.h"
 #include "timing.h"
@@ -27,7 +27,7 @@
 
 enum { MAX_BYTES = 9000, RESEND_NS = 20 * 1000 * 1000, GIVE_UP = 500, ACK_BYTES = 20 };
 
-/* The other side; of a socket that is not connected. */
+/* The other side; for a socket that is not connected. */
 static bool roce;
 static struct sockaddr_in6 peer;
 
@@ -91,7 +91,7 @@ static void set_on(int fd, int level, int opt)
 		fail("setsockopt");
 }
 
-/* Polls for the datagram that carries this number; false when nothing came in time. */
+/* Poll for the datagram with this number; false if none came in time. */
 static bool receive_number(int fd, uint64_t number)
 {
 	static uint64_t buf[MAX_BYTES / 8 + 1];
@@ -156,7 +156,7 @@ static void ask_peer(int fd, size_t bytes, uint64_t count)
 	       (unsigned long long)hist_percentile(&h, 99));
 }
 
-/* IPv4 by a socket of both families, as a board's port is one. */
+/* Map an IPv4 address to a socket of both families, as the port of a board uses. */
 static void map_v4(const struct sockaddr_in *a)
 {
 	peer = (struct sockaddr_in6){.sin6_family = AF_INET6, .sin6_port = a->sin_port};

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * udp_stream - how fast one UDP socket fills another, with segmentation (GSO) on one side and
- * merging (GRO) on the other: what nothing that talks through a UDP socket can exceed.
+ * udp_stream - the throughput from one UDP socket to another, with segmentation (GSO) on one side
+ * and merging (GRO) on the other: an upper bound for every protocol over UDP sockets.
  *
- *   udp_stream server ADDRESS PORT BYTES SECONDS      prints MiB/s of what was received
+ *   udp_stream server ADDRESS PORT BYTES SECONDS      prints the received MiB/s
  *   udp_stream client ADDRESS PORT BYTES SECONDS
  *
- * BYTES is the payload of a packet. The receiver tells the sender now and then how much it has, and
- * the sender stays a window ahead, so that the socket's buffer holds what is under way; a window
- * that was lost is given up after a moment.
+ * BYTES is the payload of a packet. The receiver regularly reports to the sender how much it has
+ * received. The sender stays one window ahead, so the socket's buffer holds all data in flight. A
+ * lost window is given up after a short time.
  */
 #include "timing.h"
 
@@ -39,7 +39,7 @@ static _Noreturn void fail(const char *what)
 	exit(1);
 }
 
-/* The size that the kernel gave, without its own bookkeeping. */
+/* Return the buffer size that the kernel granted, without its own bookkeeping. */
 static uint64_t make_room(int fd)
 {
 	int n = BUFFER, len = sizeof(n);
@@ -51,7 +51,7 @@ static uint64_t make_room(int fd)
 	return (uint64_t)n / 4;
 }
 
-/* Takes everything until a datagram of one byte says that it was all. */
+/* Receive until a datagram of one byte announces the end. */
 static void serve_stream(int fd)
 {
 	uint64_t room = make_room(fd), got = 0, told = 0, counted = 0, start = 0;

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * wire_lat - latency between two processes that find each other over TCP, both in poll_cq all the
- * time: perftest's ib_write_lat polls memory and never calls the device.
+ * wire_lat - latency between two processes that connect over TCP, both always in poll_cq:
+ * perftest's ib_write_lat polls memory and never calls the device.
  *
  *   wire_lat send|write PORT BYTES COUNT          server
  *   wire_lat send|write PORT BYTES COUNT HOST     client; prints the median, ns, and the 99th
  *                                                 percentile
  *
- * send: RC SENDs to and fro, half a round trip. write: RC WRITEs one after the other, half of the
- * time from post to completion.
+ * send: RC SENDs in both directions, half a round trip. write: RC WRITEs one after the other, half
+ * of the time from post to completion.
  */
 #include "hist.h"
 #include "timing.h"
@@ -47,7 +47,7 @@ static int connect_tcp(const char *host, const char *port)
 	return fd;
 }
 
-/* The next completion that is of receiving, or is not. */
+/* Wait for the next completion that is a receive, or is not. */
 static void wait_for(struct vt *t, bool receive, uint32_t bytes)
 {
 	struct ibv_wc wc;
@@ -67,7 +67,7 @@ static void send_one(struct vt *t, uint32_t bytes)
 {
 	static uint32_t n;
 
-	/* one completion now and then: else the queue would never be free again */
+	/* one completion from time to time: otherwise the queue would never be free again */
 	CHECK_EQ(vt_send(t, IBV_WR_SEND, 0, 0, bytes, 0, ++n % 16 ? 0 : IBV_SEND_SIGNALED), 0);
 }
 

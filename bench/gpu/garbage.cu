@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * garbage - a kernel that writes what it likes into the queues of its connections: WQEs of random
- * bytes, good ones with a wrong word, producer indices that are none. Each connection is spoiled
- * once; then the first one, which is left alone, must still write, and memory that was not given to
- * the adapter must be as it was, on both sides.
+ * garbage - a kernel that writes garbage into the queues of its connections: WQEs of random bytes,
+ * good ones with a wrong word, invalid producer indices. Each connection but the first is spoiled
+ * once; then the first one must still write, and memory that was not registered with the adapter
+ * must be unchanged, on both sides.
  *
  *   garbage -g GPU -d DEVICE [-c SERVER] [-p PORT] [-m gpu|host] [-- [seed]]
  */
@@ -31,7 +31,7 @@ __device__ __forceinline__ uint64_t *block_of(struct dpa_gpu_conn *c, uint32_t i
 	return (uint64_t *)(c->sq + (uint64_t)(i & ((1u << c->log_sq) - 1)) * DPA_GPU_WQEBB);
 }
 
-/* Random words; or WQEs as they should be, one word of which is wrong. */
+/* Write random words; or valid WQEs with one wrong word. */
 __device__ __forceinline__ void spoil(struct dpa_gpu_conn *c, uint32_t n, bool half,
 				      const struct dpa_gpu_op *op, uint64_t *rnd)
 {
@@ -78,7 +78,7 @@ __global__ void garbage(struct doca_gpu_dev_rdma *rdma, uint64_t seed,
 		word = n | next_random(&rnd) << 32;
 		break;
 	case 2:
-		word = ~0ull >> 32; /* behind where it is */
+		word = ~0ull >> 32; /* behind its present value */
 		break;
 	}
 	__threadfence_system();
@@ -96,7 +96,7 @@ __global__ void garbage(struct doca_gpu_dev_rdma *rdma, uint64_t seed,
 	}
 }
 
-/* The first connection writes as ever. */
+/* The first connection writes correctly. */
 __global__ void good(struct doca_gpu_dev_rdma *rdma, const struct doca_gpu_buf_arr *local_arr,
 		     const struct doca_gpu_buf_arr *remote_arr, int *outcome)
 {

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * rdma_write_bw - the bandwidth of RDMA writes that the threads of a kernel post, as ib_write_bw has
- * that of the CPU: a list of writes, a commit, a wait, again and again; by events of the stream.
+ * rdma_write_bw - the bandwidth of RDMA writes that the threads of a kernel post, as ib_write_bw
+ * measures it for the CPU: a list of writes, a commit, a wait, repeatedly; timed by events of the
+ * stream.
  *
  *   rdma_write_bw -g GPU -d DEVICE [-c SERVER] [-p PORT] [-m gpu|host]
  *                 [-- [iterations [writes [first size [last size [span]]]]]]
  *
- * One queue, 2,048 iterations of 512 writes, 64 to 4,096 bytes. The client writes; the server checks
- * the bytes of each size. Each write has memory of its own, or (span) all of them use so many bytes
- * again and again, as ib_write_bw does with a page: both sides must be given it. With 0 iterations
- * it goes on until an operation fails: for killing a side.
+ * One queue, 2,048 iterations of 512 writes, 64 to 4,096 bytes. The client writes; the server
+ * checks the bytes of each size. Each write has its own memory, or (span) all of them use the same
+ * `span` bytes, as ib_write_bw does with a page; both sides need the same value. With 0 iterations
+ * it continues until an operation fails: for tests that kill a side.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -57,10 +58,10 @@ struct run {
 	cudaEvent_t start, end;
 	int *result; /* of the GPU */
 	int iterations, writes;
-	size_t first, last, span; /* span 0: each write has memory of its own */
+	size_t first, last, span; /* span 0: each write has its own memory */
 };
 
-/* How many different pieces of memory the writes of this size use. */
+/* Return the number of different memory segments of the writes of this size. */
 static int bufs_of(const struct run *r, size_t size)
 {
 	if (!r->span || r->span >= size * r->writes)
@@ -76,7 +77,7 @@ static int result_of(struct run *r)
 	return v;
 }
 
-/* Byte i of what is written with this size. */
+/* Return byte i of the payload of this size. */
 static uint8_t byte_of(size_t size, size_t i)
 {
 	return (uint8_t)(size / 64 + i * 31 + i / 256);
@@ -120,7 +121,7 @@ static void launch(struct run *r, int iterations, size_t size, const struct side
 	side_need_cuda(cudaGetLastError(), "launch");
 }
 
-/* One size. False: an operation has failed. */
+/* Measure one size. False: an operation has failed. */
 static bool measure(struct run *r, size_t size)
 {
 	struct side_array local = side_array_make(&r->side, r->side.map, r->writes, size);
@@ -129,7 +130,7 @@ static bool measure(struct run *r, size_t size)
 	float ms = 0;
 
 	fill(r, size);
-	/* a GPU that was idle takes some 100 ms to its clock rate */
+	/* an idle GPU takes some 100 ms to reach its clock rate */
 	launch(r, size == r->first && r->iterations > WARM_UP ? WARM_UP_FIRST : WARM_UP, size,
 	       &local, &remote);
 	side_need_cuda(cudaEventRecord(r->start, r->stream), "event");
@@ -164,7 +165,7 @@ static int be_client(struct run *r)
 	return ok ? 0 : 1;
 }
 
-/* Writes until an operation fails. */
+/* Write until an operation fails. */
 static int go_on(struct run *r)
 {
 	struct side_array local = side_array_make(&r->side, r->side.map, r->writes, r->first);

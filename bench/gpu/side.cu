@@ -108,7 +108,7 @@ static int call(const char *server, uint16_t port)
 	return s;
 }
 
-/* What the one side has, the other one gets. NULL when the peer has gone. */
+/* Send own data and receive that of the peer. NULL if the peer has gone. */
 static void *swap(struct side *s, const void *own, size_t n, size_t *got)
 {
 	uint64_t len = n;
@@ -195,7 +195,7 @@ static void open_memory(struct side *s)
 	free(peer);
 }
 
-/* The library says at its end what it asked of the CUDA driver. */
+/* Log to stderr: at its end the library reports its calls of the CUDA driver. */
 static void log_to_stderr()
 {
 	struct doca_log_backend *log;

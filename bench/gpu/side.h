@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * side.h - what the programs here have in common: a server and a client, RDMA connections on the GPU
+ * side.h - common part of the programs here: a server and a client, RDMA connections on the GPU
  * data path by export, memory of both, and a TCP connection beside them.
  */
 #ifndef BENCH_GPU_SIDE_H
@@ -55,7 +55,7 @@ void side_open(struct side *s, const struct side_options *opt);
 void side_close(struct side *s);
 struct side_array side_array_make(struct side *s, struct doca_mmap *map, size_t n, size_t size);
 void side_array_free(struct side_array *a);
-/* Bytes to and from the peer. False: it has gone. */
+/* Send bytes to the peer, and receive them. False: the peer has gone. */
 bool side_tell(struct side *s, const void *p, size_t n);
 bool side_hear(struct side *s, void *p, size_t n);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Runtime API: the device. */
+/* device.c - runtime API: the device. */
 #include <stdio.h>
 #include <string.h>
 
@@ -10,7 +10,7 @@
 #include "../run/stream.h"
 #include "device.h"
 
-/* The rest of a function whose arguments are checked by `bad`. */
+/* Check arguments: `bad` is true if they are wrong. */
 static int check(bool bad, int device)
 {
 	int ret = gpu_enter();

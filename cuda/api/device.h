@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* device.h - what both APIs say of the device. */
+/* device.h - answers about the device that both APIs share. */
 #ifndef DPA_CUDA_API_DEVICE_H
 #define DPA_CUDA_API_DEVICE_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Driver API: start, device, contexts. */
+/* driver.c - driver API: start, device, contexts. */
 #include <stdio.h>
 #include <string.h>
 
@@ -16,7 +16,7 @@ static struct CUctx_st primary;
 static _Atomic bool initialized;
 
 enum { DEPTH = 16 };
-/* The calling thread's contexts; NULL counts as one that was set. */
+/* The contexts of the calling thread; NULL counts as a context that was set. */
 static __thread struct {
 	CUcontext context[DEPTH];
 	unsigned int num;
@@ -273,7 +273,7 @@ DPA_GPU_API CUresult cuCtxPopCurrent(CUcontext *context)
 	if (stack.num)
 		stack.num--;
 	else
-		push(NULL); /* the runtime's: nothing is current now */
+		push(NULL); /* of the runtime API: no context is current now */
 	return CUDA_SUCCESS;
 }
 

@@ -1,21 +1,21 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* driver.h - what the files of the driver's API share. */
+/* driver.h - declarations shared by the files of the driver API. */
 #ifndef DPA_CUDA_API_DRIVER_H
 #define DPA_CUDA_API_DRIVER_H
 
 #include "../include/cuda.h"
 #include "../run/gpu.h"
 
-/* The result for a number of cudaError_t. */
+/* Return the result for a number of cudaError_t. */
 CUresult driver_result(int error);
-/* For calls that need cuInit(): 0, or a number of cudaError_t. */
+/* Enter a call that needs cuInit(): 0, or a number of cudaError_t. */
 int driver_enter(void);
-/* For calls that need a current context. */
+/* Enter a call that needs a current context. */
 int driver_enter_context(void);
-/* The one context there is. */
+/* Return the only context. */
 CUcontext driver_context(void);
 
-/* Checks with `enter`, then makes the call; its error as the driver's API has it. */
+/* Check with `enter`, then make the call; errors in the numbers of the driver API. */
 #define DRIVER_CALL(enter, call)                                                                   \
 	do {                                                                                       \
 		int ret_ = enter();                                                                \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Driver API: memory. */
+/* driver_memory.c - driver API: memory. */
 #include <string.h>
 
 #include "../run/copy.h"
@@ -111,7 +111,7 @@ DPA_GPU_API CUresult cuMemGetAddressRange(CUdeviceptr *base, size_t *size, CUdev
 	return CUDA_SUCCESS;
 }
 
-/* No dma-buf can be made of it: CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED is 0. */
+/* No dma-buf of it is possible: CU_DEVICE_ATTRIBUTE_DMA_BUF_SUPPORTED is 0. */
 DPA_GPU_API CUresult cuMemGetHandleForAddressRange(void *handle, CUdeviceptr ptr, size_t size,
 						   CUmemRangeHandleType type,
 						   unsigned long long flags)
@@ -130,7 +130,7 @@ static void put(void *data, const void *value, size_t size)
 	memcpy(data, value, size);
 }
 
-/* Each attribute has a type of its own: the table of cuPointerGetAttribute(). */
+/* Each attribute has its own type: see the table of cuPointerGetAttribute(). */
 static int get_attribute(void *data, CUpointer_attribute attribute, CUdeviceptr ptr,
 			 const struct region *r)
 {
@@ -201,7 +201,7 @@ DPA_GPU_API CUresult cuPointerGetAttribute(void *data, CUpointer_attribute attri
 	return driver_result(ret ? ret : get_attribute(data, attribute, ptr, &r));
 }
 
-/* An address that is not known gives zeroes, and success: the reference has it so. */
+/* An unknown address gives zeroes, and success, as the reference specifies. */
 DPA_GPU_API CUresult cuPointerGetAttributes(unsigned int num, CUpointer_attribute *attributes,
 					    void **data, CUdeviceptr ptr)
 {
@@ -245,7 +245,7 @@ DPA_GPU_API CUresult cuPointerGetAttributes(unsigned int num, CUpointer_attribut
 	return CUDA_SUCCESS;
 }
 
-/* Copies are synchronous where the reference leaves it open: SYNC_MEMOPS asks for no more. */
+/* Copy are synchronous where the reference leaves it open: SYNC_MEMOPS requires no more. */
 DPA_GPU_API CUresult cuPointerSetAttribute(const void *value, CUpointer_attribute attribute,
 					   CUdeviceptr ptr)
 {
@@ -338,7 +338,7 @@ DPA_GPU_API CUresult cuMemcpyBatchAsync_v2(CUdeviceptr *dsts, CUdeviceptr *srcs,
 
 	if (ret)
 		return driver_result(ret);
-	/* The default stream takes no batch. */
+	/* the default stream accepts no batch */
 	if (!count || !stream || stream == CU_STREAM_LEGACY ||
 	    !attributes_valid(count, attrs, attrs_idxs, num_attrs))
 		return CUDA_ERROR_INVALID_VALUE;
@@ -354,7 +354,7 @@ DPA_GPU_API CUresult cuMemcpyBatchAsync(CUdeviceptr *dsts, CUdeviceptr *srcs, si
 					size_t num_attrs, size_t *fail_idx, CUstream stream)
 {
 	if (fail_idx)
-		*fail_idx = SIZE_MAX; /* not of one copy: the call as a whole */
+		*fail_idx = SIZE_MAX; /* not of one copy, but of the whole call */
 	return cuMemcpyBatchAsync_v2(dsts, srcs, sizes, count, attrs, attrs_idxs, num_attrs,
 				     stream);
 }

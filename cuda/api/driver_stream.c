@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Driver API: streams and events. */
+/* driver_stream.c - driver API: streams and events. */
 #include "../run/stream.h"
 #include "driver.h"
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Names and texts of errors. */
+/* errors.c - names and texts of errors. */
 #include "errors.h"
 #include "../include/cuda_runtime_api.h"
 #include "../run/gpu.h"
 
-/* The number is the same in both APIs; where a name is NULL the driver's API has no such error. */
+/* The number is the same in both APIs; if the name is NULL the driver API has no such error. */
 static const struct {
 	int number;
 	const char *runtime, *driver, *text;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Runtime API: launches, and what kernels call beside their built-in functions. */
+/*
+ * launch.c - runtime API: launches, and the functions that kernels call besides their built-in
+ * ones.
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -136,14 +139,14 @@ DPA_GPU_API cudaError_t cudaFuncSetAttribute(const void *func, enum cudaFuncAttr
 		return gpu_last(func && value >= 0 && value <= DPA_GPU_SHARED_OPTIN
 					? cudaSuccess
 					: cudaErrorInvalidValue);
-	/* A hint: the whole carve-out is always there. */
+	/* a hint: the whole carve-out is always available */
 	if (attr == cudaFuncAttributePreferredSharedMemoryCarveout)
 		return gpu_last(func && value >= -1 && value <= 100 ? cudaSuccess
 								    : cudaErrorInvalidValue);
 	return gpu_last(cudaErrorInvalidValue);
 }
 
-/* A hint: there is nothing to divide. */
+/* A hint: the stand-in has nothing to divide. */
 DPA_GPU_API cudaError_t cudaFuncSetCacheConfig(const void *func, enum cudaFuncCache cache)
 {
 	int ret = gpu_enter();

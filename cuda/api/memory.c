@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Runtime API: memory and copies. */
+/* memory.c - runtime API: memory and copies. */
 #include "../include/cuda_runtime_api.h"
 #include "../run/copy.h"
 #include "../run/gpu.h"
@@ -18,7 +18,7 @@ DPA_GPU_API cudaError_t cudaMalloc(void **ptr, size_t size)
 	return alloc(REGION_DEVICE, ptr, size, 0);
 }
 
-/* Memory pools: none. */
+/* Memory pools: not supported. */
 DPA_GPU_API cudaError_t cudaMallocAsync(void **ptr, size_t size, cudaStream_t stream)
 {
 	return gpu_last(cudaErrorNotSupported);
@@ -60,7 +60,7 @@ DPA_GPU_API cudaError_t cudaMallocPitch(void **ptr, size_t *pitch, size_t width,
 	return cudaMalloc(ptr, size);
 }
 
-/* Memory that an operation may use is freed behind it: cudaFree() waits for the device. */
+/* Memory that an operation may use is freed after it: cudaFree() waits for the device. */
 static cudaError_t release(void *ptr, bool host)
 {
 	int ret = gpu_enter();
@@ -208,8 +208,8 @@ DPA_GPU_API cudaError_t cudaMemsetAsync(void *ptr, int value, size_t count, cuda
 }
 
 /*
- * Variables of the device are variables of the process: the copy is one between addresses of the host.
- * It waits, also where it may be asynchronous.
+ * Variables of the device are variables of the process: the copy is one between addresses of the
+ * host. It blocks even where it may be asynchronous.
  */
 static cudaError_t copy_symbol(void *dst, const void *src, size_t count, bool to,
 			       enum cudaMemcpyKind kind, cudaStream_t stream)

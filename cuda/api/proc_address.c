@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Driver API: functions by name. */
+/* proc_address.c - driver API: functions by name. */
 #include <string.h>
 
 #include "driver.h"
 
-/* The function that the name means from that version on; of several the last one whose version is reached. */
+/*
+ * The function of a name from that version on; of several entries the last one whose version is
+ * reached.
+ */
 #define PLAIN(name)                                                                                \
 	{                                                                                          \
 #name, (void *)name, 2000                                                          \
@@ -97,7 +100,7 @@ DPA_GPU_API CUresult cuGetProcAddress(const char *symbol, void **pfn, int cuda_v
 			found = CU_GET_PROC_ADDRESS_VERSION_NOT_SUFFICIENT;
 		}
 	}
-	/* With a status the call itself succeeds. */
+	/* with a status the call itself succeeds */
 	if (status)
 		*status = found;
 	return *pfn || status ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;

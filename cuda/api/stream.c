@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Runtime API: streams and events. */
+/* stream.c - runtime API: streams and events. */
 #include <stdlib.h>
 
 #include "../include/cuda_runtime_api.h"
 #include "../run/gpu.h"
 #include "../run/stream.h"
 
-/* gpu_enter(), then the call; its error is the caller's last one. */
+/* Call gpu_enter(), then the function; its error becomes the caller's last one. */
 #define ENTER_AND(call)                                                                            \
 	do {                                                                                       \
 		int ret = gpu_enter();                                                             \
@@ -23,7 +23,7 @@ DPA_GPU_API cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned
 	ENTER_AND(stream_create(flags, stream));
 }
 
-/* Any priority counts as the only one there is (cudaDeviceGetStreamPriorityRange()). */
+/* Any priority counts as the only existing one (cudaDeviceGetStreamPriorityRange()). */
 DPA_GPU_API cudaError_t cudaStreamCreateWithPriority(cudaStream_t *stream, unsigned int flags,
 						     int priority)
 {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * cuda.h - the part of the CUDA driver API that this stand-in has (CUDA Driver API reference). Numbers, types and
- * exported names are those of the original, so that a program may also find the functions at run time.
+ * cuda.h - the part of the CUDA driver API that this stand-in implements (CUDA Driver API
+ * reference). Numbers, types and exported names are those of the original, so that a program may
+ * also find the functions at run time.
  *
  * cuInit() comes first, or any call of the runtime API; memory, streams and events need a current context. Sticky
  * errors, forked children and kernels: as in cuda_runtime_api.h.
@@ -61,7 +62,7 @@ typedef enum cudaError_enum {
 	CUDA_ERROR_UNKNOWN = 999,
 } CUresult;
 
-/* Those that have an answer. */
+/* Attributes with an answer. */
 typedef enum CUdevice_attribute_enum {
 	CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK = 1,
 	CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X = 2,
@@ -277,7 +278,7 @@ CUresult cuMemcpyDtoDAsync(CUdeviceptr dst, CUdeviceptr src, size_t size, CUstre
 CUresult cuMemcpyBatchAsync(CUdeviceptr *dsts, CUdeviceptr *srcs, size_t *sizes, size_t count,
 			    CUmemcpyAttributes *attrs, size_t *attrs_idxs, size_t num_attrs,
 			    size_t *fail_idx, CUstream stream);
-/* As CUDA 13 has it. */
+/* In the form of CUDA 13. */
 CUresult cuMemcpyBatchAsync_v2(CUdeviceptr *dsts, CUdeviceptr *srcs, size_t *sizes, size_t count,
 			       CUmemcpyAttributes *attrs, size_t *attrs_idxs, size_t num_attrs,
 			       CUstream stream);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * cuda_runtime_api.h - the part of the CUDA runtime API that this stand-in has (CUDA Runtime API
- * reference). A function of the original that is not here is not supported.
+ * cuda_runtime_api.h - the part of the CUDA runtime API that this stand-in implements (CUDA Runtime
+ * API reference). A function of the original that is not here is not supported.
  *
  * All functions may be called from any thread. A kernel that faults leaves a sticky error: every call
  * but cudaGetErrorName(), cudaGetErrorString() and cudaDeviceReset() returns it from then on. A forked

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * driver_types.h - types and numbers of the CUDA runtime API, as far as this stand-in has them.
+ * driver_types.h - the types and numbers of the CUDA runtime API that this stand-in uses.
  *
  * Numbers are those of the CUDA runtime API reference. Structures are source compatible, not binary
  * compatible: programs are compiled against these headers.
@@ -93,7 +93,7 @@ enum cudaLimit {
 
 enum cudaComputeMode { cudaComputeModeDefault = 0 };
 
-/* Those that have an answer; the numbers are the driver's (cuda.h). */
+/* Attributes with an answer; the numbers are those of the driver API (cuda.h). */
 enum cudaDeviceAttr {
 	cudaDevAttrMaxThreadsPerBlock = 1,
 	cudaDevAttrMaxBlockDimX = 2,

@@ -2,8 +2,8 @@
 /*
  * host_defines.h - the qualifiers of CUDA C++.
  *
- * dpa-nvcc finds some of them as words behind the preprocessor: such a macro is its own name, so that
- * #ifdef sees it. To other compilers they mean nothing.
+ * dpa-nvcc finds some of them as words after the preprocessor: such a macro expands to its own
+ * name, so that #ifdef works. Other compilers ignore them.
  */
 #ifndef DPA_CUDA_HOST_DEFINES_H
 #define DPA_CUDA_HOST_DEFINES_H

@@ -2,8 +2,8 @@
 /*
  * vector_types.h - int2, float4, dim3 and the like (CUDA C++ Programming Guide, built-in vector types).
  *
- * Two and four elements are aligned as one access needs them, 16 bytes at most; one and three as an
- * element.
+ * Vectors of two and four elements are aligned for one access, to 16 bytes at most; those of one
+ * and three like an element.
  */
 #ifndef DPA_CUDA_VECTOR_TYPES_H
 #define DPA_CUDA_VECTOR_TYPES_H

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The threads of a block take turns. */
+/* block.c - scheduling of the threads of a block, which take turns. */
 #include <errno.h>
 #include <limits.h>
 #include <sched.h>
@@ -21,8 +21,8 @@
 #endif
 
 enum {
-	QUANTUM = 128, /* edges of code until another thread's turn */
-	YIELD = 32,    /* turns until the processor is offered to other threads of the system */
+	QUANTUM = 128, /* edges of code until the turn of another thread */
+	YIELD = 32,    /* turns until the processor is yielded to other threads of the system */
 };
 
 __thread uint3 threadIdx;
@@ -30,7 +30,7 @@ __thread uint3 blockIdx;
 __thread dim3 blockDim;
 __thread dim3 gridDim;
 __thread struct worker *gpu_worker __attribute__((tls_model("initial-exec")));
-/* Edges that are left of the turn. Of threads that are no CUDA threads: of no meaning. */
+/* Edges left in the turn. Not used on threads that are no CUDA threads. */
 static __thread int quantum __attribute__((tls_model("initial-exec")));
 
 /* gcc and clang compile a call at the begin of each basic block (-fsanitize-coverage=trace-pc). */
@@ -54,7 +54,10 @@ static void to_fiber(struct worker *w, struct thread *t)
 	w->cur = NULL;
 }
 
-/* `fake`: where the fiber's fake stack is kept; NULL if it does not come back. */
+/*
+ * Switch to the worker. `fake`: place for the fiber's fake stack; NULL if the fiber does not come
+ * back.
+ */
 static void to_worker(struct worker *w, struct thread *t, void **fake)
 {
 #ifdef __SANITIZE_ADDRESS__
@@ -105,7 +108,7 @@ void block_wake(struct block *b, struct thread *t)
 	ring_add(b, t);
 }
 
-/* The turn is over: the next thread, and from time to time the next thread of the system. */
+/* End the turn: switch to the next thread, and from time to time yield to the system. */
 static __attribute__((noinline)) void turn_over(void)
 {
 	struct worker *w = gpu_worker;
@@ -166,7 +169,7 @@ static void thread_end(struct block *b, struct thread *t)
 	warp_check(b, t->number / DPA_GPU_WARP);
 }
 
-/* Wakes the threads whose time has come; waits for the first one if no other can run. */
+/* Wake the threads whose time has come; wait for the first one if no other can run. */
 static void wake_sleepers(struct block *b)
 {
 	uint64_t now = gpu_now(), first = UINT64_MAX;
@@ -216,7 +219,7 @@ static void block_init(struct worker *w, uint64_t number)
 	}
 }
 
-/* Gives back what the threads of an aborted block hold. Their destructors do not run. */
+/* Free the resources of the threads of an aborted block. Their destructors do not run. */
 static void block_drop(struct block *b)
 {
 	for (uint32_t i = 0; i < b->num; i++)
@@ -249,7 +252,7 @@ void block_run(struct worker *w, uint64_t number)
 		if (b->ready) {
 			run_thread(w, ring_take(b));
 		} else if (!b->asleep) {
-			/* All wait for each other: on a GPU this block would hang for good. */
+			/* all wait for each other: on a GPU this block would hang for ever */
 			gpu_fault(cudaErrorLaunchTimeout);
 			atomic_store_explicit(&w->kernel->abort, true, memory_order_relaxed);
 		}
@@ -283,7 +286,7 @@ DPA_GPU_API int dpa_cuda_barrier(int kind, int predicate)
 	t->state = THREAD_BARRIER;
 	block_check_barrier(b);
 	block_switch();
-	/* The next barrier cannot be passed before this thread has read what came of this one. */
+	/* No thread passes the next barrier before this thread has read the result of this one. */
 	switch (kind) {
 	case DPA_CUDA_BARRIER_AND:
 		return b->barrier_count == b->barrier_num;

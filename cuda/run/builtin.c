@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Functions that kernels call: printf, assert, trap, clock. */
+/* builtin.c - functions that kernels call: printf, assert, trap, clock. */
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -11,7 +11,7 @@
 
 enum { LINE = 1024 };
 
-/* Of the C library: what assert() calls; <assert.h> has it without NDEBUG only. */
+/* Function of the C library that assert() calls; <assert.h> declares it only without NDEBUG. */
 extern void __assert_fail(const char *text, const char *file, unsigned int line,
 			  const char *function) __attribute__((noreturn));
 
@@ -28,7 +28,7 @@ DPA_GPU_API void dpa_cuda_trap(void)
 	block_abort();
 }
 
-/* The number of arguments that the format takes. */
+/* Return the number of arguments of the format. */
 static int count_arguments(const char *fmt)
 {
 	int num = 0;
@@ -51,8 +51,8 @@ static int count_arguments(const char *fmt)
 }
 
 /*
- * The text is formatted before a lock is taken: a bad pointer among the arguments is a fault of the
- * kernel. One call's text comes out in one piece.
+ * Print. The text is formatted before a lock is taken, so a bad pointer among the arguments is a
+ * fault of the kernel. The text of one call is printed as a whole.
  */
 static void print(FILE *to, const char *fmt, va_list ap)
 {
@@ -80,7 +80,7 @@ static void print(FILE *to, const char *fmt, va_list ap)
 	va_end(again);
 }
 
-/* As printf() in device code: the number of arguments, -1 without a format. */
+/* Do the same as printf() in device code: return the number of arguments, -1 without a format. */
 DPA_GPU_API int dpa_cuda_printf(const char *fmt, ...)
 {
 	va_list ap;
@@ -116,7 +116,7 @@ DPA_GPU_API void dpa_cuda_assert_fail(const char *text, const char *file, unsign
 
 	if (!t)
 		__assert_fail(text, file, line, function);
-	/* The body of a kernel is a lambda: its name ends before that. */
+	/* the body of a kernel is a lambda: the kernel's name ends before that */
 	lambda = strstr(function, "::<lambda");
 	print_error("%s:%u: %.*s: block: [%u,%u,%u], thread: [%u,%u,%u] Assertion `%s` failed.\n",
 		    file, line, lambda ? (int)(lambda - function) : (int)strlen(function), function,

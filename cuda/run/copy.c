@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Copies and fills as operations of streams. */
+/* copy.c - copies and fills as operations of streams. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -24,20 +24,23 @@ struct fill {
 	size_t size;
 };
 
-/* Which memory a range is in; SIDE_BAD: not all of it in the same region. */
+/* Return the kind of memory of a range; SIDE_BAD: the range is in more than one region. */
 static enum side side_of(const void *addr, size_t size)
 {
 	struct region r;
 
 	if (!memory_find(addr, &r))
 		return memory_view(addr) != addr ? SIDE_BAD
-						 : SIDE_HOST; /* GPU memory that is free */
+						 : SIDE_HOST; /* GPU memory that is not allocated */
 	if (r.kind != REGION_DEVICE)
 		return r.kind == REGION_MANAGED ? SIDE_DEVICE : SIDE_PINNED;
 	return (const char *)addr + size <= r.base + r.size ? SIDE_DEVICE : SIDE_BAD;
 }
 
-/* Pinned memory can be named as either side: its device pointer is its address. */
+/*
+ * Return whether the side is allowed. Pinned memory counts as either: its device pointer is its
+ * address.
+ */
 static bool side_allowed(enum side side, bool device)
 {
 	return side == SIDE_PINNED || side == (device ? SIDE_DEVICE : SIDE_HOST);

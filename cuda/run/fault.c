@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * A fault of a kernel ends the kernel, not the process.
+ * fault.c - a fault of a kernel ends the kernel, not the process.
  *
- * The handlers act only on a worker whose fiber runs code of the kernel; all other signals go to the
- * handlers that were there before. A fiber is left where it is: locks that it holds stay locked, which
- * is why parts of this library that take one are marked (worker.op) and never left.
+ * The handlers act only on a worker whose fiber runs code of the kernel; all other signals go to
+ * the previous handlers. A fault leaves a fiber wherever it is, and locks that it holds stay
+ * locked. So parts of this library that take a lock are marked (worker.op), and a fault never
+ * leaves them.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -31,7 +32,7 @@ static void chain(int sig, siginfo_t *si, void *uc)
 	if (old->sa_flags & SA_SIGINFO) {
 		old->sa_sigaction(sig, si, uc);
 	} else if (old->sa_handler == SIG_DFL || (old->sa_handler == SIG_IGN && si->si_code > 0)) {
-		/* The instruction faults again, or the signal comes again, with no handler. */
+		/* the instruction faults again, or the signal comes again, without a handler */
 		struct sigaction dfl = {.sa_handler = SIG_DFL};
 
 		sigaction(sig, &dfl, NULL);
@@ -56,7 +57,7 @@ static int error_of(int sig, const struct thread *t, const void *addr)
 	}
 }
 
-/* DPACUDA_VERBOSE: one line on the standard error, which a GPU would not give. */
+/* DPACUDA_VERBOSE: report in one line on the standard error, which a GPU would not do. */
 static void report(int sig, const struct worker *w, const void *addr)
 {
 	const char *v = getenv("DPACUDA_VERBOSE");
@@ -81,7 +82,7 @@ static void on_fault(int sig, siginfo_t *si, void *uc)
 		chain(sig, si, uc);
 		return;
 	}
-	w->op = true; /* a fault from here on is the library's */
+	w->op = true; /* a fault from here on is one of the library */
 	report(sig, w, si->si_addr);
 	gpu_fault(error_of(sig, w->cur, si->si_addr));
 	w->op = false;
@@ -90,7 +91,7 @@ static void on_fault(int sig, siginfo_t *si, void *uc)
 
 static void install(void)
 {
-	/* NODEFER: the handler is left by a switch, which keeps the mask. */
+	/* NODEFER: a switch leaves the handler and keeps the mask */
 	struct sigaction act = {.sa_sigaction = on_fault,
 				.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER};
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Stacks and switches of CUDA threads. */
+/* fiber.c - stacks and switches of CUDA threads. */
 #include <pthread.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -125,7 +125,7 @@ void dpa_cuda_begin(void);
 
 void *fiber_prepare(struct stack *stack, void (*entry)(void *), void *arg)
 {
-	/* The entry finds the stack aligned as behind a call. */
+	/* the entry expects the stack alignment of a called function */
 	uintptr_t top = ((uintptr_t)stack->low + stack->size) & ~(uintptr_t)63;
 	uint64_t *frame = (uint64_t *)top - WORDS - WORDS % 2;
 

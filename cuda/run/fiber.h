@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* fiber.h - a stack of its own for each CUDA thread, and the switch between two of them. */
+/* fiber.h - a separate stack for each CUDA thread, and the switch between two of them. */
 #ifndef DPA_CUDA_RUN_FIBER_H
 #define DPA_CUDA_RUN_FIBER_H
 
@@ -17,17 +17,17 @@ struct stack {
 	void *tsan;
 };
 
-struct stack *stack_get(void); /* NULL: out of memory */
+struct stack *stack_get(void); /* Get a stack. NULL: out of memory. */
 void stack_put(struct stack *stack);
 /* True if addr lies in the guard below the stack. Signal handlers may call it. */
 bool stack_guard_hit(const struct stack *stack, const void *addr);
-/* Bytes of a stack that are taken from now on, at least `size`. */
+/* Set the bytes of stacks that are taken from now on; they have at least `size`. */
 void stack_set_size(size_t size);
 size_t stack_size(void);
 
-/* Saves the caller's registers, stores its stack pointer in *from and continues at `to`. */
+/* Save the caller's registers, stores its stack pointer in *from and continue at `to`. */
 void dpa_cuda_switch(void **from, void *to);
-/* Prepares the stack so that a switch to the result calls entry(arg), which must not return. */
+/* Prepare the stack so that a switch to the result calls entry(arg), which must not return. */
 void *fiber_prepare(struct stack *stack, void (*entry)(void *), void *arg);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The device's state, its errors and what it says of itself. */
+/* gpu.c - the device's state, errors and attributes. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,7 +12,7 @@
 struct gpu gpu = {.lock = PTHREAD_MUTEX_INITIALIZER, .cond = PTHREAD_COND_INITIALIZER};
 
 static __thread int last_error;
-static __thread bool used_by_thread; /* the runtime API */
+static __thread bool used_by_thread; /* this thread used the runtime API */
 static _Atomic bool used;
 
 static void in_child(void)
@@ -76,7 +76,7 @@ void gpu_fault(int error)
 
 cudaError_t gpu_last(int error)
 {
-	/* Not an error: something is not done yet. */
+	/* not an error: an operation is not done yet */
 	if (error && error != cudaErrorNotReady)
 		last_error = error;
 	return (cudaError_t)error;
@@ -100,7 +100,7 @@ uint64_t gpu_now(void)
 	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 }
 
-/* "dddd:bb:dd.f" or "bb:dd.f", hexadecimal. */
+/* Parse "dddd:bb:dd.f" or "bb:dd.f", hexadecimal. */
 static bool pci_parse(const char *text, struct gpu_pci *pci)
 {
 	unsigned int function;
@@ -155,7 +155,7 @@ static const struct {
 	{14, 512},	  /* alignment of a texture */
 	{15, 1},	  /* copies while kernels run */
 	{16, DPA_GPU_SMS},
-	{17, 0},       /* no limit of a kernel's time */
+	{17, 0},       /* no limit of a kernel's run time */
 	{18, 0},       /* not integrated */
 	{19, 1},       /* host memory can be mapped */
 	{20, 0},       /* compute mode */
@@ -187,7 +187,7 @@ static const struct {
 	{106, DPA_GPU_SM_BLOCKS},
 	{110, 0}, /* RDMA on memory of virtual memory management */
 	{115, 0}, /* memory pools */
-	{116, 0}, /* memory of the GPU as a device of PCI: nothing maps it */
+	{116, 0}, /* memory of the GPU as a PCI device: no mapping exists */
 	{117, 0}, /* how to flush for RDMA */
 	{118, 0}, /* ordering of RDMA's writes */
 	{124, 0}, /* dma-buf */

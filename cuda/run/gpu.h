@@ -2,8 +2,8 @@
 /*
  * gpu.h - the stand-in's device: its state, errors, limits.
  *
- * Results of internal functions are numbers of cudaError_t. The driver's API translates those few
- * that it has not.
+ * Results of internal functions are numbers of cudaError_t. The driver API translates those few
+ * that it does not have.
  */
 #ifndef DPA_CUDA_RUN_GPU_H
 #define DPA_CUDA_RUN_GPU_H
@@ -36,38 +36,41 @@ enum {
 struct gpu {
 	pthread_mutex_t lock; /* streams, operations, events; residency of blocks */
 	pthread_cond_t cond;  /* an operation has ended, a stream has work, a block has ended */
-	/* 0, or the error that a kernel left. Writer: the thread of a block, or cudaDeviceReset(); any reader. */
+	/*
+	 * 0, or the error that a kernel left. Writer: the thread of a block, or cudaDeviceReset().
+	 * Any thread reads it.
+	 */
 	_Atomic int sticky;
-	bool forked; /* in a child: nothing of the device is there */
+	bool forked; /* in a child: the device is not available */
 };
 
 extern struct gpu gpu;
 
-/* Sets up the device at the first call. Result: 0, the sticky error, or that of a forked child. */
+/* Set up the device at the first call. Result: 0, the sticky error, or that of a forked child. */
 int gpu_enter(void);
-/* gpu_enter() without the sticky error: for what works in spite of it. */
+/* Do the same without the sticky error, for calls that work in spite of it. */
 int gpu_start(void);
-/* gpu_enter() for the driver's API, which makes no context current. */
+/* Do the same for the driver API, which makes no context current. */
 int gpu_enter_driver(void);
-/* True if the runtime API was used: by any thread, by this thread. */
+/* Return whether the runtime API was used: by any thread, by this thread. */
 bool gpu_used(void);
 bool gpu_used_by_thread(void);
-/* Notes a kernel's fault; the first one stays. Any thread, signal handlers too. */
+/* Record a kernel's fault; the first one stays. Any thread, signal handlers too. */
 void gpu_fault(int error);
-/* Keeps `error` as the calling thread's last error if it is one. Returns it. */
+/* Store `error` as the calling thread's last error if it is one. Returns it. */
 cudaError_t gpu_last(int error);
 int gpu_take_last(bool clear);
 
-/* CLOCK_MONOTONIC in nanoseconds. */
+/* Return CLOCK_MONOTONIC in nanoseconds. */
 uint64_t gpu_now(void);
 /* PCI address of the device: the setting DPACUDA_PCI. */
 struct gpu_pci {
 	unsigned int domain, bus, device;
 };
 struct gpu_pci gpu_pci(void);
-/* The device's attribute by the driver's number; false if there is none of that number. */
+/* Get the device's attribute by the driver's number; false if there is none of that number. */
 bool gpu_attribute(int number, int *value);
-/* True if "dddd:bb:dd.f" or "bb:dd.f" is the device. */
+/* Return whether "dddd:bb:dd.f" or "bb:dd.f" is the device. */
 bool gpu_pci_is(const char *text);
 
 #endif

@@ -1,10 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Blocks are given to threads of the operating system, as many as a GPU of this size would hold.
+ * kernel.c - assignment of blocks to threads of the operating system, as many as a GPU of this size
+ * would hold.
  *
- * A thread that gets a block starts the thread of the next one before it begins, so that all blocks
- * that can be resident are, and a short kernel needs few threads. Behind its block it takes the next
- * one of the same kernel.
+ * A thread that gets a block starts the thread of the next one before it begins. So all blocks that
+ * can be resident are resident, and a short kernel needs few threads. After its block it takes the
+ * next one of the same kernel.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -22,7 +23,7 @@
 
 enum { ALTSTACK = 64 * 1024 };
 
-/* All under gpu.lock. */
+/* all under gpu.lock */
 static struct worker *idle;
 static struct kernel *pending; /* kernels with blocks to place, oldest first */
 static uint32_t resident_blocks, resident_threads;
@@ -46,7 +47,7 @@ static void pending_remove(struct kernel *k)
 		}
 }
 
-/* The next block of the kernel; gpu.lock is held. False if there is none. */
+/* Take the next block of the kernel; gpu.lock is held. False if there is none. */
 static bool take_block(struct kernel *k, uint64_t *number)
 {
 	if (atomic_load_explicit(&k->abort, memory_order_relaxed) && k->placed < k->num_blocks) {
@@ -128,7 +129,7 @@ static void *worker_main(void *arg)
 	return NULL;
 }
 
-/* gpu.lock is held. Faults in kernels are the only signals that a worker gets. */
+/* Create a worker; gpu.lock is held. It receives only signals of faults in kernels. */
 static struct worker *worker_new(void)
 {
 	static const int faults[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP};
@@ -158,7 +159,7 @@ static bool fits(const struct kernel *k)
 	return resident_blocks < DPA_GPU_BLOCKS && resident_threads + k->threads <= DPA_GPU_THREADS;
 }
 
-/* Gives a worker to the oldest kernel that has blocks to place and fits; gpu.lock is held. */
+/* Give a worker to the oldest kernel with blocks to place that fits; gpu.lock is held. */
 static void place(void)
 {
 	struct kernel *k = pending;
@@ -173,7 +174,7 @@ static void place(void)
 	else
 		w = worker_new();
 	if (!w) {
-		/* The workers that there are go on; a kernel without any cannot begin. */
+		/* Existing workers continue; a kernel without a worker cannot begin. */
 		if (!resident_blocks) {
 			gpu_fault(cudaErrorLaunchOutOfResources);
 			k->placed = k->num_blocks;

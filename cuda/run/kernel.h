@@ -13,15 +13,18 @@ struct kernel {
 	size_t shared;	     /* dynamic shared memory, bytes */
 	uint32_t threads;    /* of a block */
 	uint64_t num_blocks; /* of the grid */
-	struct kernel *next; /* in the list of those with blocks to place; under gpu.lock */
+	struct kernel *next; /* list of kernels with blocks to place; under gpu.lock */
 	uint64_t placed;     /* blocks that began or are about to; under gpu.lock */
-	uint64_t workers;    /* that run one; under gpu.lock */
+	uint64_t workers;    /* workers that run a block; under gpu.lock */
 	_Atomic bool
 		abort; /* set once by a thread of the kernel that faults; read by all of them */
 	_Atomic bool printed;
 };
 
-/* Runs the kernel on the device; blocks until its last block has ended. The thread of a stream. */
+/*
+ * Run the kernel on the device; blocks until its last block has ended. Called by the thread of a
+ * stream.
+ */
 void kernel_run(struct kernel *k);
 void kernel_free(struct kernel *k);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Regions of memory that the device is told of, and GPU memory. */
+/* memory.c - regions of memory that are registered with the device, and GPU memory. */
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -30,7 +30,7 @@ static struct {
 	char *base, *alias;
 	enum memory_mode mode;
 	int key;
-	unsigned int kernels; /* that run: MEMORY_TOGGLE */
+	unsigned int kernels; /* kernels that run: MEMORY_TOGGLE */
 } vram = {.fd = -1};
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 
@@ -46,7 +46,7 @@ static size_t size_setting(void)
 	return mib && mib < 1ull << 20 ? (size_t)mib << 20 : DEFAULT_SIZE;
 }
 
-/* DPACUDA_MEMORY. False: a value that is none. */
+/* Read DPACUDA_MEMORY. False: not a valid value. */
 static bool mode_setting(enum memory_mode *mode)
 {
 	static const struct {
@@ -110,15 +110,15 @@ static void vram_init(void)
 	enum memory_mode mode;
 
 	/*
-	 * Memory of memfd_secret() cannot be reached by process_vm_readv() and its like either. Its pages
-	 * count as locked: where the limit is too low for it an ordinary memfd does.
+	 * Memory of memfd_secret() is also out of reach of process_vm_readv() and similar calls.
+	 * Its pages count as locked: if the limit is too low, use an ordinary memfd.
 	 */
 	if (!mode_setting(&mode))
 		return; /* all allocations fail */
 	if (!(mode != MEMORY_OPEN && vram_map((int)syscall(SYS_memfd_secret, O_CLOEXEC), size)) &&
 	    !vram_map(memfd_create("dpa-cuda", MFD_CLOEXEC), size))
 		return;
-	/* A child must not share it: CUDA does not work there. */
+	/* a child must not share it: CUDA does not work there */
 	madvise(vram.base, vram.size, MADV_DONTFORK);
 	madvise(vram.alias, vram.size, MADV_DONTFORK);
 	if (mode != MEMORY_OPEN)
@@ -177,7 +177,7 @@ void memory_kernel_end(void)
 	toggle(-1);
 }
 
-/* The index of the first region that ends behind addr; lock is held. */
+/* Return the index of the first region that ends after addr; lock is held. */
 static size_t region_at(const void *addr)
 {
 	size_t low = 0, high = num_regions;
@@ -225,7 +225,7 @@ static void region_remove(size_t i)
 	memmove(&regions[i], &regions[i + 1], (num_regions - i) * sizeof(*regions));
 }
 
-/* First fit, whole pages, one page between two regions: an overrun faults. lock is held. */
+/* First fit, whole pages, one page between two regions, so that an overrun faults. lock is held. */
 static char *vram_place(size_t size)
 {
 	char *at = vram.base;
@@ -260,7 +260,7 @@ static void vram_free(const struct region *r)
 
 	protect(&pages, false);
 	mprotect(pages.base, pages.size, PROT_NONE);
-	/* The content is gone; memory of memfd_secret() stays, zeroed. */
+	/* drop the content; memory of memfd_secret() stays, zeroed */
 	if (fallocate(vram.fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, pages.base - vram.base,
 		      (off_t)pages.size))
 		memset(vram.alias + (pages.base - vram.base), 0, pages.size);
@@ -323,7 +323,7 @@ int memory_free(void *ptr, bool host)
 	return cudaSuccess;
 }
 
-/* True if each page of the range can be read. */
+/* Return whether each page of the range can be read. */
 static bool readable(const char *at, size_t size)
 {
 	const char *end = at + size;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * memory.h - memory of the stand-in's GPU, and memory of the host that it is told of.
+ * memory.h - memory of the stand-in's GPU, and registered memory of the host.
  *
- * GPU memory is one memfd, mapped once where programs see it and once more for copies. With
- * DPACUDA_MEMORY=hidden the first mapping cannot be reached but by kernels (memory_hidden()).
- * All functions may be called by any thread but those of kernels.
+ * GPU memory is one memfd, mapped once for programs and once more for copies. With
+ * DPACUDA_MEMORY=hidden only kernels can access the first mapping (memory_hidden()). All functions
+ * may run in any thread, except threads of kernels.
  */
 #ifndef DPA_CUDA_RUN_MEMORY_H
 #define DPA_CUDA_RUN_MEMORY_H
@@ -28,30 +28,36 @@ struct region {
 	uint64_t id; /* unique while the process lives */
 };
 
-/* Result: 0 or a number of cudaError_t. */
+/* Allocate memory. Result: 0 or a number of cudaError_t. */
 int memory_alloc(enum region_kind kind, size_t size, unsigned int flags, void **ptr);
 int memory_free(void *ptr, bool host);
 int memory_register(void *ptr, size_t size, unsigned int flags);
 int memory_unregister(void *ptr);
-/* Frees all GPU memory and forgets the rest: cudaDeviceReset(). */
+/* Free all GPU memory and drop all other regions: cudaDeviceReset(). */
 void memory_reset(void);
-/* The region that holds addr; false: none. */
+/* Find the region that contains addr; false: none. */
 bool memory_find(const void *addr, struct region *found);
 void memory_info(size_t *free, size_t *total);
 
-/* The address that a copy may touch: the same one, or that of the second mapping for GPU memory. */
+/*
+ * Return the address that a copy may access: the same one, or that of the second mapping for GPU
+ * memory.
+ */
 void *memory_view(const void *addr);
 
-/* How the program's own threads are kept away from GPU memory. */
+/* Protection of GPU memory from the program's own threads. */
 enum memory_mode {
-	MEMORY_OPEN,   /* not at all */
-	MEMORY_KEYS,   /* protection keys: kernels' threads alone have access */
+	MEMORY_OPEN,   /* none */
+	MEMORY_KEYS,   /* protection keys: only kernels' threads have access */
 	MEMORY_TOGGLE, /* no access while no kernel runs */
 };
 enum memory_mode memory_mode(void);
-/* The calling thread runs kernels: gives it access, also after a signal handler has taken it. */
+/*
+ * Give access to the calling thread, which runs kernels; also after a signal handler has removed
+ * it.
+ */
 void memory_open(void);
-/* Around a kernel. */
+/* Called before and after a kernel. */
 void memory_kernel_begin(void);
 void memory_kernel_end(void);
 

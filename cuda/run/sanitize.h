@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* sanitize.h - which sanitizer this is compiled with: clang has gcc's names for it by another way. */
+/* sanitize.h - the sanitizer of this build: clang defines gcc's names for it in another way. */
 #ifndef DPA_CUDA_RUN_SANITIZE_H
 #define DPA_CUDA_RUN_SANITIZE_H
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Streams and events. All fields of streams, operations and events are under gpu.lock. */
+/*
+ * stream.c - streams and events. All fields of streams, operations and events are under gpu.lock.
+ */
 #include <signal.h>
 #include <stdlib.h>
 
@@ -14,16 +16,16 @@ struct op {
 	uint64_t time; /* when it was done */
 	struct work work;
 	unsigned int num_after;
-	struct op *after[]; /* of other streams: must be done first */
+	struct op *after[]; /* operations of other streams that must be done first */
 };
 
 struct CUstream_st {
-	struct CUstream_st *next; /* in the list of all */
+	struct CUstream_st *next; /* list of all streams */
 	unsigned int flags;
-	bool started;	  /* its thread */
-	bool dying;	  /* ends behind its last operation */
-	struct op *first; /* that is not done */
-	struct op *last;  /* that was submitted, done or not */
+	bool started;	  /* started: its thread runs */
+	bool dying;	  /* dying: ends after its last operation */
+	struct op *first; /* first operation that is not done */
+	struct op *last;  /* last operation that was submitted, done or not */
 	pthread_cond_t wake;
 };
 
@@ -45,7 +47,10 @@ static void op_put(struct op *op)
 		free(op);
 }
 
-/* Those that the operation waited for are done. Kept until its end, they would be a chain without end. */
+/*
+ * Drop the operations that this one waited for: they are done. Kept until its end, they would form
+ * an endless chain.
+ */
 static void after_put(struct op *op)
 {
 	for (unsigned int i = 0; i < op->num_after; i++)
@@ -138,7 +143,7 @@ static void *stream_main(void *arg)
 	return NULL;
 }
 
-/* The thread of a stream gets no signals: they are the application's. */
+/* Start the stream's thread, which blocks the application's signals. */
 static bool stream_begin(struct CUstream_st *s)
 {
 	sigset_t all, old;
@@ -155,7 +160,7 @@ static bool stream_begin(struct CUstream_st *s)
 	return s->started;
 }
 
-/* Adds the operations that the default stream's rules put before this one. */
+/* Add the operations that the default stream's rules order before this one. */
 static void implicit_order(struct CUstream_st *s, struct op *op)
 {
 	if (s != &legacy) {
@@ -180,7 +185,10 @@ static void append(struct CUstream_st *s, struct op *op)
 	pthread_cond_signal(&s->wake);
 }
 
-/* gpu.lock is held. NULL: no memory or thread, or no such stream (*ret). The op has one more reference. */
+/*
+ * gpu.lock is held. Submit an operation. NULL: no memory or thread, or no such stream (*ret). The
+ * op has one more reference.
+ */
 static struct op *submit(cudaStream_t handle, const struct work *work, struct op *after, int *ret)
 {
 	struct CUstream_st *s = stream_find(handle);
@@ -281,7 +289,10 @@ int stream_flags(cudaStream_t handle, unsigned int *flags)
 	return s ? cudaSuccess : cudaErrorInvalidResourceHandle;
 }
 
-/* gpu.lock is held. The legacy stream is done when those that it waits for are, too. */
+/*
+ * Return an unfinished operation; gpu.lock is held. The legacy stream is done when the streams that
+ * it waits for are done, too.
+ */
 static struct op *unfinished(const struct CUstream_st *s)
 {
 	if (s->first)
@@ -314,7 +325,7 @@ static void wait_unfinished(const struct CUstream_st *s)
 		wait_op(op);
 		op_put(op);
 		if (s != &legacy)
-			return; /* what was submitted until now */
+			return; /* operations submitted until now */
 	}
 }
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * stream.h - streams: operations one behind the other; events: operations that can be waited for.
+ * stream.h - streams: operations in order; events: operations that a caller can wait for.
  *
- * Each stream that was used has a thread of its own, which carries out its operations. The legacy
- * default stream (handle 0) and streams without cudaStreamNonBlocking wait for each other as the CUDA
- * Runtime API reference has it (stream synchronization behavior).
+ * Each stream that was used has its own thread, which carries out its operations. The legacy
+ * default stream (handle 0) and streams without cudaStreamNonBlocking wait for each other as the
+ * CUDA Runtime API reference specifies (stream synchronization behavior).
  */
 #ifndef DPA_CUDA_RUN_STREAM_H
 #define DPA_CUDA_RUN_STREAM_H
@@ -14,7 +14,7 @@
 
 #include "../include/driver_types.h"
 
-/* An operation. `run` is called by the stream's thread, unless a kernel has faulted; then `free`. */
+/* An operation. The stream's thread calls `run`, unless a kernel has faulted, and then `free`. */
 struct work {
 	void (*run)(void *arg);
 	void (*free)(void *arg); /* may be NULL */
@@ -23,12 +23,12 @@ struct work {
 
 /* Results: 0 or a number of cudaError_t. */
 int stream_create(unsigned int flags, cudaStream_t *stream);
-/* Returns at once; the stream's operations are carried out. */
+/* Return at once; the stream's operations are carried out. */
 int stream_destroy(cudaStream_t stream);
 int stream_flags(cudaStream_t stream, unsigned int *flags);
-/* Appends an operation. wait: returns behind it. If it fails, work->free was called. */
+/* Append an operation. wait: return after it. If it fails, work->free was called. */
 int stream_submit(cudaStream_t stream, const struct work *work, bool wait);
-/* 0: all is done; cudaErrorNotReady. */
+/* Return 0 if all is done, else cudaErrorNotReady. */
 int stream_query(cudaStream_t stream);
 int stream_synchronize(cudaStream_t stream);
 int stream_synchronize_all(void);

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Operations of a warp (CUDA C++ Programming Guide: warp vote, match, reduce and shuffle functions).
+ * warp.c - operations of a warp (CUDA C++ Programming Guide: warp vote, match, reduce and shuffle
+ * functions).
  *
- * The threads that a mask names meet: the last one that arrives works out the results of all. Threads
- * that have ended, and those that a block's last warp has not, count as not named.
+ * The threads of a mask meet: the last one to arrive computes the results of all. Threads that have
+ * ended, and those beyond the end of a block's last warp, count as not in the mask.
  */
 #include "block.h"
 #include "kernel.h"
@@ -21,7 +22,7 @@ static struct thread *lane_of(struct block *b, uint32_t warp, uint32_t lane)
 									 : NULL;
 }
 
-/* True if all threads that the mask names wait with this mask. */
+/* Return whether all threads of the mask wait with this mask. */
 static bool group_complete(struct block *b, uint32_t warp, uint32_t mask, struct group *g)
 {
 	g->members = 0;
@@ -37,7 +38,7 @@ static bool group_complete(struct block *b, uint32_t warp, uint32_t mask, struct
 	return g->members != 0;
 }
 
-/* The lane whose value a shuffle gives to `lane`; its own one where there is none. */
+/* Return the lane whose value a shuffle gives to `lane`; `lane` itself if there is none. */
 static uint32_t shuffle_from(const struct thread *t, uint32_t lane)
 {
 	uint32_t width = (uint32_t)t->width, first = lane & ~(width - 1), from;
@@ -51,7 +52,7 @@ static uint32_t shuffle_from(const struct thread *t, uint32_t lane)
 	case DPA_CUDA_WARP_SHFL_DOWN:
 		from = lane + (uint32_t)t->arg;
 		return from >= first + width ? lane : from;
-	default: /* groups behind the own one cannot be read */
+	default: /* groups after the own one cannot be read */
 		from = lane ^ (uint32_t)t->arg;
 		return from >= first + width || from >= DPA_GPU_WARP ? lane : from;
 	}
@@ -106,7 +107,7 @@ static uint64_t reduce_two(uint32_t op, uint32_t a, uint32_t b)
 	}
 }
 
-/* The result that all threads of the group get. */
+/* Compute the result that is common to all threads of the group. */
 static uint64_t common_result(const struct group *g, uint32_t op, uint64_t *second)
 {
 	uint32_t first = (uint32_t)__builtin_ctz(g->members), truth = 0;
@@ -185,7 +186,7 @@ DPA_GPU_API struct dpa_cuda_pair dpa_cuda_warp(int op, uint32_t mask, uint64_t v
 	b = &gpu_worker->block;
 	if (!(mask >> t->number % DPA_GPU_WARP & 1) || width < 1 || width > DPA_GPU_WARP ||
 	    width & (width - 1)) {
-		/* The caller must be in its mask: the guide leaves open what happens else. */
+		/* The caller must be in its mask: otherwise the guide leaves the behaviour open. */
 		gpu_fault(cudaErrorIllegalInstruction);
 		block_abort();
 	}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The steps: preprocess, translate, compile, link. */
+/* build.c - the steps: preprocess, translate, compile, link. */
 #include <errno.h>
 #include <spawn.h>
 #include <stdio.h>
@@ -18,11 +18,13 @@ extern char **environ;
 struct job {
 	const struct options *o;
 	char *root; /* of the toolkit */
-	char *tmp;  /* folder for what is between the steps */
+	char *tmp;  /* folder for intermediate files */
 	unsigned int num;
 };
 
-/* As nvcc shows a word, which CMake reads: paths in double quotes. A shell takes it again. */
+/*
+ * Print a word as nvcc does, for CMake: paths in double quotes, so that a shell accepts it again.
+ */
 static void show_word(const char *w)
 {
 	bool quote = !*w || strpbrk(w, "/ \t\"'$`\\();<>|&*?") != NULL;
@@ -52,7 +54,7 @@ static void show(const struct list *argv)
 	fputc('\n', stderr);
 }
 
-/* The exit status of the command; 1 if it cannot be run. */
+/* Run a command and return its exit status; 1 if it cannot be run. */
 static int run(const struct job *j, const struct list *argv)
 {
 	int ret, status;
@@ -73,7 +75,7 @@ static int run(const struct job *j, const struct list *argv)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
 }
 
-/* `run` that frees the list. */
+/* Do the same as `run`, and free the list. */
 static int run_and_free(const struct job *j, struct list *argv)
 {
 	int ret = run(j, argv);
@@ -82,7 +84,7 @@ static int run_and_free(const struct job *j, struct list *argv)
 	return ret;
 }
 
-/* The C++ compiler: -ccbin names it, or the folder that it is in. */
+/* Return the C++ compiler: -ccbin names it, or its folder. */
 static char *host_compiler(const struct options *o)
 {
 	struct stat st;
@@ -91,7 +93,7 @@ static char *host_compiler(const struct options *o)
 		return must(strdup("g++"));
 	if (!stat(o->ccbin, &st) && S_ISDIR(st.st_mode))
 		return strf("%s/g++", o->ccbin);
-	if (ends_with(o->ccbin, "gcc")) /* nvcc takes the C compiler for its C++ sibling */
+	if (ends_with(o->ccbin, "gcc")) /* nvcc replaces the C compiler by its C++ sibling */
 		return strf("%.*sg++", (int)strlen(o->ccbin) - 3, o->ccbin);
 	if (ends_with(o->ccbin, "clang"))
 		return strf("%s++", o->ccbin);
@@ -108,7 +110,7 @@ static void add_compiler(const struct options *o, struct list *argv)
 	free(cc);
 }
 
-/* lib.so, lib.so.1, lib.so.1.2: by the name alone, not by the folders that it is in. */
+/* Recognise lib.so, lib.so.1, lib.so.1.2 by the name alone, not by their folders. */
 static bool is_shared_library(const char *path)
 {
 	const char *slash = strrchr(path, '/'), *at = slash ? slash + 1 : path;
@@ -121,7 +123,7 @@ static bool is_shared_library(const char *path)
 	return false;
 }
 
-/* The number of the source's kind: 0 no source, 1 CUDA, 2 C++, 3 C, 4 assembler. */
+/* Return the kind of a source: 0 no source, 1 CUDA, 2 C++, 3 C, 4 assembler. */
 static int source_kind(const struct options *o, const char *path)
 {
 	static const char *const cxx[] = {".cc", ".cpp", ".cxx", ".C", ".c++"};
@@ -198,7 +200,10 @@ static char *temporary(struct job *j, const char *source, const char *end)
 	return path;
 }
 
-/* -MD needs a target and a file that are those of the object, not of the text in between. */
+/*
+ * Add the options of -MD: target and file must be those of the object, not of the intermediate
+ * text.
+ */
 static void add_dependences(const struct job *j, const char *object, struct list *argv)
 {
 	const struct list *d = &j->o->dependences;
@@ -313,7 +318,7 @@ static int compile_translated(const struct job *j, const char *source, const cha
 	list_add(&argv, "c++-cpp-output");
 	if (!has_std(j->o))
 		list_add(&argv, "-std=gnu++17");
-	/* A call at each edge: where CUDA threads take turns. */
+	/* A call at each edge: a point where CUDA threads may switch. */
 	list_add(&argv, "-fsanitize-coverage=trace-pc");
 	list_add(&argv, "-Wno-unknown-pragmas");
 	list_cat(&argv, &j->o->compiler);
@@ -341,7 +346,7 @@ static int compile_cuda(struct job *j, const char *source, const char *object)
 	return ret;
 }
 
-/* Other languages go to the compiler as they are, with the headers on the include path. */
+/* Compile a source of another language unchanged, with the headers on the include path. */
 static int compile_host(struct job *j, const char *source, int kind, const char *object)
 {
 	static const char *const languages[] = {[2] = "c++", [3] = "c", [4] = "assembler-with-cpp"};
@@ -370,7 +375,7 @@ static int compile(struct job *j, const char *source, const char *object)
 	return kind == 1 ? compile_cuda(j, source, object) : compile_host(j, source, kind, object);
 }
 
-/* The libraries' folder is written down: the program finds the stand-in without LD_LIBRARY_PATH. */
+/* Record the libraries' folder in the program: it finds the stand-in without LD_LIBRARY_PATH. */
 static void add_runtime(const struct job *j, struct list *argv)
 {
 	char *folder = strf("-L%s/lib64", j->root), *path;
@@ -400,7 +405,7 @@ static void add_runtime(const struct job *j, struct list *argv)
 	free(folder);
 }
 
-/* Sources are compiled on the way; their objects take their places. */
+/* Compile the sources; their objects replace them in the list. */
 static int objects(struct job *j, struct list *out)
 {
 	int ret = 0;
@@ -432,7 +437,7 @@ static int run_program(struct job *j, const char *program)
 	return run_and_free(j, &argv);
 }
 
-/* -run with one input that is a program already: nothing is linked. */
+/* Return whether -run has one input that is a program already: then nothing is linked. */
 static bool is_program(const struct options *o)
 {
 	return o->run && o->inputs.n == 1 && !source_kind(o, o->inputs.v[0]) &&
@@ -488,7 +493,7 @@ static int archive(struct job *j)
 	return ret;
 }
 
-/* Code of the device is linked with the program: the object has nothing in it. */
+/* Link device code: it is linked with the program, so the object is empty. */
 static int device_link(struct job *j)
 {
 	char *empty = temporary(j, "dlink", ".cpp");
@@ -537,7 +542,7 @@ static int for_each_source(struct job *j)
 	return 0;
 }
 
-/* Lines that CMake reads of a compiler it meets for the first time. */
+/* Print the lines that CMake reads from a compiler at its first use. */
 static void show_settings(const struct job *j)
 {
 	fprintf(stderr,

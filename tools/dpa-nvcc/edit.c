@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Changes of a text. */
+/* edit.c - changes of a text. */
 #include <stdlib.h>
 #include <string.h>
 

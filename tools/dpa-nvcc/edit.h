@@ -6,12 +6,12 @@
 #include <stddef.h>
 
 struct text {
-	char *s; /* terminated, but for an empty one: NULL */
+	char *s; /* terminated; NULL if empty */
 	size_t len, room;
 };
 
 void text_add(struct text *t, const char *s, size_t len);
-/* The text as a string, "" if nothing was added; owned by the caller. */
+/* Return the text as a string, "" if nothing was added; owned by the caller. */
 char *text_take(struct text *t);
 
 struct edit {
@@ -24,7 +24,10 @@ struct edits {
 	size_t num, room;
 };
 
-/* `del` bytes at `at` become `insert`. Changes do not overlap; insertions at a place come in the order of calls. */
+/*
+ * Replace `del` bytes at `at` by `insert`. Changes do not overlap; insertions at one place keep the
+ * order of calls.
+ */
 void edit_replace(struct edits *e, size_t at, size_t del, const char *insert);
 char *edit_apply(struct edits *e, const char *text, size_t len, size_t *out_len);
 void edit_free(struct edits *e);

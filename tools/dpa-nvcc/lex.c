@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Words of preprocessed C++. */
+/* lex.c - tokens of preprocessed C++. */
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
@@ -46,7 +46,7 @@ static size_t add_directive(struct lexed *l, size_t at)
 	return end;
 }
 
-/* Behind the closing quote; at the end of the line if there is none. */
+/* Return the offset after the closing quote; the end of the line if there is none. */
 static size_t quoted_end(const struct lexed *l, size_t at)
 {
 	char quote = l->text[at++];
@@ -56,7 +56,7 @@ static size_t quoted_end(const struct lexed *l, size_t at)
 	return at < l->len && l->text[at] == quote ? at + 1 : at < l->len ? at : l->len;
 }
 
-/* R"delimiter( ... )delimiter": `at` is the quote. */
+/* Return the end of R"delimiter( ... )delimiter": `at` is the quote. */
 static size_t raw_end(const struct lexed *l, size_t at)
 {
 	size_t begin = at + 1, open = begin, len;
@@ -159,7 +159,7 @@ static size_t add_token(struct lexed *l, size_t at)
 
 void lex(struct lexed *l, const char *text, size_t len)
 {
-	bool begin = true; /* nothing but blanks on this line yet */
+	bool begin = true; /* only blanks on this line so far */
 	size_t at = 0;
 
 	*l = (struct lexed){.text = text, .len = len};
@@ -200,7 +200,7 @@ bool token_is_word(const struct lexed *l, size_t i)
 	return i < l->num && l->token[i].kind == TOKEN_WORD;
 }
 
-/* +1: opens, -1: closes, 0: neither. */
+/* Return +1: opens, -1: closes, 0: neither. */
 static int nesting(const struct lexed *l, size_t i)
 {
 	const struct token *t = &l->token[i];
@@ -245,7 +245,7 @@ size_t token_open(const struct lexed *l, size_t i)
 	return l->num;
 }
 
-/* "# 12 "file" ..." or "#line 12 "file"": the line and the name; false: another directive. */
+/* Parse "# 12 "file" ..." or "#line 12 "file"": line and name; false: another directive. */
 static bool marker(const struct lexed *l, const struct directive *d, const char **file,
 		   int *file_len, unsigned long *line)
 {

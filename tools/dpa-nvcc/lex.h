@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* lex.h - words of preprocessed C++, as far as the translation of CUDA needs them. */
+/* lex.h - tokens of preprocessed C++, for the translation of CUDA. */
 #ifndef DPA_NVCC_LEX_H
 #define DPA_NVCC_LEX_H
 
@@ -33,16 +33,19 @@ struct lexed {
 	size_t num_directives, room_directives;
 };
 
-/* Splits the text, which must live as long. Never fails: an unfinished string ends with its line, or the text. */
+/*
+ * Split the text, which must exist as long as the tokens. Never fails: an unfinished string ends
+ * with its line, or the text.
+ */
 void lex(struct lexed *l, const char *text, size_t len);
 void lex_free(struct lexed *l);
-/* True if token i is there and is exactly this. Any i, (size_t)-1 as well. */
+/* Return whether token i exists and is exactly this. Any i, (size_t)-1 as well. */
 bool token_is(const struct lexed *l, size_t i, const char *what);
 bool token_is_word(const struct lexed *l, size_t i);
-/* The token that closes or opens what token i opens or closes: ( ) [ ] { }. l->num: none. */
+/* Return the counterpart of token i: ( ) [ ] { }. l->num: none. */
 size_t token_close(const struct lexed *l, size_t i);
 size_t token_open(const struct lexed *l, size_t i);
-/* File and line of an offset by the line markers. *file is not terminated. */
+/* Return file and line of an offset by the line markers. *file is not terminated. */
 void lex_place(const struct lexed *l, size_t at, const char **file, int *file_len,
 	       unsigned long *line);
 

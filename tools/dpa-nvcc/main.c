@@ -37,7 +37,10 @@ void options_help(void)
 	      stdout);
 }
 
-/* CMake and meson take it for nvcc by the first line and by what is behind the last V. */
+/*
+ * Print the version. CMake and meson detect nvcc by the first line and by the text after the last
+ * V.
+ */
 void options_version(void)
 {
 	fputs("dpa-nvcc " DPA_VERSION ", a stand-in without a GPU; in the place of\n"

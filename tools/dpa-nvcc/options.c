@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * nvcc's command line (NVIDIA CUDA Compiler Driver, command option types and notation): options have a long and
- * a short name, a value stands behind = or is the next word, lists are separated by commas.
+ * options.c - nvcc's command line (NVIDIA CUDA Compiler Driver, command option types and notation):
+ * options have a long and a short name, a value follows = or is the next word, lists are separated
+ * by commas.
  */
 #include <ctype.h>
 #include <errno.h>
@@ -16,13 +17,13 @@ enum kind {
 	FLAG,
 	VALUE,
 	LIST,
-	GLUED_LIST, /* a LIST whose value may follow the short name at once: -Ifolder */
+	GLUED_LIST, /* a LIST whose value may directly follow the short name: -Ifolder */
 	GLUED_VALUE,
 };
 
 enum opt {
-	O_IGNORE, /* of the device's code generation: accepted, without meaning here */
-	O_REFUSE, /* asks for what there is not */
+	O_IGNORE, /* for the device's code generation: accepted, without effect */
+	O_REFUSE, /* requests a feature that does not exist */
 	O_PHASE_COMPILE,
 	O_PHASE_DC,
 	O_PHASE_E,
@@ -31,7 +32,7 @@ enum opt {
 	O_PHASE_LIB,
 	O_PHASE_LINK,
 	O_OUTPUT,
-	O_PREPROCESSOR, /* handed on: the short name, then the value */
+	O_PREPROCESSOR, /* passed on: the short name, then the value */
 	O_INCLUDE_FILE,
 	O_SYSTEM_FOLDER,
 	O_COMPILER_VALUE, /* -std, -O, -m */
@@ -163,7 +164,7 @@ static const struct option {
 	{"-src-in-ptx", "--source-in-ptx", FLAG, O_IGNORE},
 };
 
-/* Separated by commas that are neither behind a backslash nor in double quotes. */
+/* Split at commas that are neither after a backslash nor in double quotes. */
 static void split_list(struct list *l, const char *s)
 {
 	struct text word = {0};
@@ -190,7 +191,10 @@ static void split_list(struct list *l, const char *s)
 	}
 }
 
-/* Double quotes shield commas from split_list(); the compiler gets the word without them, a macro with them. */
+/*
+ * Remove double quotes. They protect commas from split_list(); the compiler gets the word without
+ * them, a macro with them.
+ */
 static char *unquoted(const char *s)
 {
 	struct text out = {0};
@@ -236,7 +240,7 @@ static bool is_true(const char *value)
 	return !strcmp(value, "true") || !strcmp(value, "1") || !strcmp(value, "yes");
 }
 
-/* The number of sm_90, compute_90a, arch=compute_90,code=... */
+/* Take the number of sm_90, compute_90a, arch=compute_90,code=... */
 static void set_architecture(struct options *o, const char *value)
 {
 	const char *p = strpbrk(value, "0123456789");
@@ -249,7 +253,7 @@ static void set_architecture(struct options *o, const char *value)
 
 static bool parse_words(struct options *o, int argc, char **argv);
 
-/* Words as in a shell, without its variables. */
+/* Read words as a shell does, without its variables. */
 static bool options_file(struct options *o, const char *path)
 {
 	struct list words = {0};
@@ -312,7 +316,7 @@ static bool set_phase(struct options *o, enum opt opt)
 
 static void add_compiler_value(struct options *o, const struct option *t, const char *value)
 {
-	/* nvcc has -std=c++17, -O2 and -m64; the compiler, too. */
+	/* nvcc writes -std=c++17, -O2 and -m64 as one word; so does the compiler */
 	char *word =
 		!strcmp(t->brief, "-std") ? strf("-std=%s", value) : strf("%s%s", t->brief, value);
 
@@ -320,7 +324,7 @@ static void add_compiler_value(struct options *o, const struct option *t, const 
 	free(word);
 }
 
-/* The options without a value that are remembered and no more; false: it is another. */
+/* Set an option without a value that is only recorded; false: it is another one. */
 static bool set_flag(struct options *o, int opt)
 {
 	switch (opt) {
@@ -446,14 +450,17 @@ static bool apply(struct options *o, const struct option *t, const char *value)
 	}
 }
 
-/* The option whose name the word begins with; *value: behind = or behind a short name, else NULL. */
+/*
+ * Return the option whose name begins the word; *value: text after = or after a short name, else
+ * NULL.
+ */
 static const struct option *find(const char *word, const char **value)
 {
 	size_t n = strcspn(word, "=");
 
 	for (size_t i = 0; i < sizeof(table) / sizeof(*table); i++) {
 		const struct option *t = &table[i];
-		/* One dash or two before a long name. */
+		/* one dash or two before a long name */
 		bool is = (strlen(t->brief) == n && !memcmp(t->brief, word, n)) ||
 			  (strlen(t->name) == n && !memcmp(t->name, word, n)) ||
 			  (strlen(t->name) == n + 1 && !memcmp(t->name + 1, word, n));
@@ -475,7 +482,10 @@ static const struct option *find(const char *word, const char **value)
 	return NULL;
 }
 
-/* Among the libraries in its place: sources become objects. nvcc hands words to a shell, so quotes vanish. */
+/*
+ * Add an input in its place among the libraries: sources become objects. nvcc passes words to a
+ * shell, so quotes disappear.
+ */
 static void add_input(struct options *o, const char *word)
 {
 	char *path = unquoted(word);

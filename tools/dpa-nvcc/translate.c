@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * CUDA C++ into C++, by changes at a few places of the text.
+ * translate.c - translation of CUDA C++ into C++, by changes at a few places of the text.
  *
- * The first pass finds the functions of the device, the second one changes qualifiers, kernels and launches,
- * and what is different or not supported in code of the device. cuda/include/dpa_cuda/launch.h shows what comes
- * out.
+ * The first pass finds the functions of the device. The second one changes qualifiers, kernels and
+ * launches, and constructs that differ or are not supported in device code.
+ * cuda/include/dpa_cuda/launch.h shows the result.
  */
 #include <stdarg.h>
 #include <stdlib.h>
@@ -16,7 +16,7 @@
 #include "translate.h"
 
 struct range {
-	size_t first, last; /* tokens: the braces of a function of the device */
+	size_t first, last; /* tokens: the braces of a device function */
 };
 
 struct state {
@@ -63,7 +63,10 @@ static void insert_behind(struct state *s, size_t i, const char *what)
 	edit_replace(&s->edits, s->l.token[i].at + s->l.token[i].len, 0, what);
 }
 
-/* Adds token i, apart from the one before it only where the text has them apart: << is two tokens here. */
+/*
+ * Add token i, separated from the previous one only where the text separates them: << is two tokens
+ * here.
+ */
 static void add_token(const struct state *s, struct text *out, size_t i)
 {
 	const struct token *t = &s->l.token[i];
@@ -73,7 +76,7 @@ static void add_token(const struct state *s, struct text *out, size_t i)
 	text_add(out, s->l.text + t->at, t->len);
 }
 
-/* The tokens [from, to) on one line. */
+/* Return the tokens [from, to) on one line. */
 static char *joined(const struct state *s, size_t from, size_t to)
 {
 	struct text out = {0};
@@ -83,13 +86,13 @@ static char *joined(const struct state *s, size_t from, size_t to)
 	return text_take(&out);
 }
 
-/* From a qualifier to the { of the function's body; num: a declaration, a variable. */
+/* Find the { of a function's body, from a qualifier on; num: a declaration, or a variable. */
 static size_t find_body(const struct state *s, size_t i)
 {
 	for (i++; i < s->l.num; i++) {
-		if (token_is(
-			    &s->l, i,
-			    "operator")) /* the name goes to its parameters: operator==, operator() */
+		if (token_is(&s->l, i,
+			     /* the name extends to its parameters: operator==, operator() */
+			     "operator"))
 			while (i + 1 < s->l.num && !token_is(&s->l, i + 1, "("))
 				i++;
 		else if (token_is(&s->l, i, "(") || token_is(&s->l, i, "["))
@@ -140,7 +143,7 @@ static bool in_device(const struct state *s, size_t i)
 	return low < s->num_device && s->device[low].first < i;
 }
 
-/* The first token of the declaration that token i is in. */
+/* Return the first token of the declaration that contains token i. */
 static size_t declaration_begin(const struct state *s, size_t i)
 {
 	while (i && !token_is(&s->l, i - 1, ";") && !token_is(&s->l, i - 1, "{") &&
@@ -160,7 +163,7 @@ static bool has_word(const struct state *s, size_t from, size_t to, const char *
 	return false;
 }
 
-/* The parameters' parenthesis of the function between token `from` and its body. */
+/* Find the parenthesis of the function's parameters between token `from` and its body. */
 static size_t find_parameters(const struct state *s, size_t from, size_t body)
 {
 	for (size_t i = from; i < body; i++) {
@@ -174,7 +177,7 @@ static size_t find_parameters(const struct state *s, size_t from, size_t body)
 	return s->l.num;
 }
 
-/* The parameters without their default arguments, as the type of a pointer takes them. */
+/* Return the parameters without their default arguments, as for the type of a pointer. */
 static char *parameter_types(const struct state *s, size_t open, size_t close)
 {
 	struct text out = {0};
@@ -198,7 +201,10 @@ static char *parameter_types(const struct state *s, size_t open, size_t close)
 	return text_take(&out);
 }
 
-/* So that cudaLaunchKernel() finds the kernel by its address. A template has none yet. */
+/*
+ * Register a kernel, so that cudaLaunchKernel() finds it by its address. A template has no address
+ * yet.
+ */
 static void register_kernel(struct state *s, size_t qualifier, size_t body, size_t end)
 {
 	size_t open = find_parameters(s, qualifier + 1, body), close;
@@ -237,7 +243,7 @@ static void translate_kernel(struct state *s, size_t i)
 	register_kernel(s, i, body, end);
 }
 
-/* The < of the template arguments that end before token i. */
+/* Find the < of the template arguments that end before token i. */
 static size_t template_open(const struct state *s, size_t i)
 {
 	int depth = 0;
@@ -250,7 +256,7 @@ static size_t template_open(const struct state *s, size_t i)
 		else if (token_is(&s->l, i, "<"))
 			depth--;
 		else if (token_is(&s->l, i, ")") || token_is(&s->l, i, "]"))
-			i = token_open(&s->l, i); /* num if nothing opens it */
+			i = token_open(&s->l, i); /* num if no token opens it */
 		else if (token_is(&s->l, i, ";") || token_is(&s->l, i, "{") ||
 			 token_is(&s->l, i, "}"))
 			break;
@@ -266,7 +272,10 @@ static bool is_statement_word(const struct state *s, size_t i)
 	       token_is(&s->l, i, "do");
 }
 
-/* The first token of the expression that names the kernel, which ends before token i. num: none. */
+/*
+ * Return the first token of the expression that names the kernel and ends before token i. num:
+ * none.
+ */
 static size_t callee_begin(const struct state *s, size_t i)
 {
 	size_t p = i - 1;
@@ -308,7 +317,10 @@ static size_t callee_begin(const struct state *s, size_t i)
 	}
 }
 
-/* The newlines and line markers between two offsets, which a change of the text there must leave. */
+/*
+ * Return the newlines and line markers between two offsets: a change of the text there must keep
+ * them.
+ */
 static char *kept_lines(const struct state *s, size_t from, size_t to)
 {
 	struct text out = {0};
@@ -340,7 +352,9 @@ static size_t launch_end(const struct state *s, size_t i)
 	return s->l.num;
 }
 
-/* The tokens behind i that are inside the launch's configuration have been dealt with: returns the last. */
+/*
+ * Translate a launch. Returns the last token of its configuration: all tokens up to it are handled.
+ */
 static size_t translate_launch(struct state *s, size_t i)
 {
 	size_t end = launch_end(s, i), begin, close, from;
@@ -373,7 +387,7 @@ static size_t translate_launch(struct state *s, size_t i)
 	return end;
 }
 
-/* extern __shared__ T name[]: references to the block's dynamic shared memory. */
+/* Translate extern __shared__ T name[]: references to the block's dynamic shared memory. */
 static void translate_dynamic(struct state *s, size_t i, size_t word)
 {
 	bool found = false;
@@ -409,7 +423,7 @@ static void translate_shared(struct state *s, size_t i)
 		replace_token(s, i, "thread_local");
 }
 
-/* Without -rdc=true each file has variables of its own. */
+/* Without -rdc=true each file has its own variables. */
 static void translate_constant(struct state *s, size_t i)
 {
 	size_t begin = declaration_begin(s, i), end = i;
@@ -424,7 +438,7 @@ static void translate_constant(struct state *s, size_t i)
 		replace_token(s, i, "static");
 }
 
-/* printf, std::printf and ::printf in code of the device, but no member of that name. */
+/* Translate printf, std::printf and ::printf in device code, but no member of that name. */
 static void translate_printf(struct state *s, size_t i)
 {
 	size_t from = i;
@@ -442,7 +456,10 @@ static void translate_printf(struct state *s, size_t i)
 	replace_token(s, i, "::dpa_cuda_printf");
 }
 
-/* asm volatile("" ::: "memory") is a barrier for the compiler only, on any machine. */
+/*
+ * Return whether it is asm volatile("" ::: "memory"): a barrier for the compiler only, on any
+ * machine.
+ */
 static bool asm_is_empty(const struct state *s, size_t i)
 {
 	for (i++; i < s->l.num && !token_is(&s->l, i, ";"); i++)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* capture.c - the file that the program's packets go to. The device writes it; see there. */
+/* capture.c - the file for the program's packets. The device writes it; see there. */
 #include <errno.h>
 #include <fcntl.h>
 #include <stdint.h>
@@ -12,7 +12,10 @@
 
 #define PCAPNG 0x0a0d0d0au
 
-/* Nobody's work is lost to a mistyped name: only captures are overwritten. */
+/*
+ * Return whether the file may be overwritten: only captures, so that a mistyped name destroys no
+ * data.
+ */
 static bool may_overwrite(int fd)
 {
 	uint32_t magic;

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * copy.c - copies the device's folders in sysfs, as they are at this moment, to files.
+ * copy.c - copy the device's folders in sysfs, as they are at this moment, to files.
  *
- * Runs in a child of dpa-run that the preload shows them to: the contents of the files are made in
- * one place. Counters are left out: a copy would stand still.
+ * Runs in a child of dpa-run to which the preload shows them: so the contents of the files are made
+ * in one place. Counters are left out: a copy would not change.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -17,7 +17,9 @@
 
 enum { TEXT_LEN = 8192, MAX_DEPTH = 16 };
 
-/* The file that was copied last in a folder: most of a GID table's are alike, and share an inode.
+/*
+ * The file that was copied last in a folder: most files of a GID table are equal, and share an
+ * inode.
  */
 struct last {
 	char path[PATH_MAX];
@@ -31,13 +33,13 @@ static void copy_link(const char *from, const char *to)
 	ssize_t n = readlink(from, target, sizeof(target) - 1);
 
 	if (n < 0)
-		return; /* gone meanwhile */
+		return; /* removed meanwhile */
 	target[n] = '\0';
 	if (symlink(target, to))
 		die(EXIT_FAILED, "%s: %s", to, strerror(errno));
 }
 
-/* One that cannot be read (an index without a GID) becomes an empty file. */
+/* Read a text. An unreadable one (an index without a GID) becomes an empty file. */
 static ssize_t read_text(const char *path, char text[TEXT_LEN])
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);

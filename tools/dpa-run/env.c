@@ -39,7 +39,7 @@ void env_append(const char *var, const char *entry, const char *separators)
 	free(list);
 }
 
-/* libibverbs looks at IBV_DRIVERS only if there is no RDMAV_DRIVERS. */
+/* libibverbs reads IBV_DRIVERS only if RDMAV_DRIVERS is not set. */
 static const char *driver_var(void)
 {
 	return getenv("RDMAV_DRIVERS") ? "RDMAV_DRIVERS" : "IBV_DRIVERS";

@@ -2,10 +2,10 @@
 /*
  * isolate.c - discovery without a preload.
  *
- * libibverbs finds dpa0 if it looks at SYSFS_PATH (a seccomp filter refuses it the netlink that it
- * would ask first) and finds a character device at /dev/infiniband. Where the node is missing, or
- * real devices have to be linked beside dpa0, a mount namespace of the program's own holds both: it
- * ends with its last process, however that ends. An ordinary user gets it inside a user namespace.
+ * libibverbs finds dpa0 if it reads SYSFS_PATH (a seccomp filter refuses the netlink socket that it
+ * would try first) and finds a character device in /dev/infiniband. If the node is missing, or real
+ * devices must be linked beside dpa0, a private mount namespace of the program holds both: it ends
+ * with its last process, however that ends. An ordinary user gets it inside a user namespace.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -43,7 +43,9 @@
 #define LOAD(off)	BPF_STMT(BPF_LD | BPF_W | BPF_ABS, (off))
 #define UNLESS(v, skip) BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (v), 0, (skip))
 
-/* socket(AF_NETLINK, any, NETLINK_RDMA) is EPROTONOSUPPORT, everything else as it was. */
+/*
+ * Let socket(AF_NETLINK, any, NETLINK_RDMA) return EPROTONOSUPPORT; all other calls are unchanged.
+ */
 static void filter_netlink(void)
 {
 	struct sock_filter code[] = {
@@ -62,7 +64,7 @@ static void filter_netlink(void)
 
 	if (syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &prog) == 0)
 		return;
-	/* Without CAP_SYS_ADMIN only for a process that can gain no privileges any more. */
+	/* Without CAP_SYS_ADMIN allowed only for a process that can gain no privileges any more. */
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) ||
 	    syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, 0, &prog))
 		die(EXIT_FAILED, "cannot install a seccomp filter (%s): run without --no-preload",
@@ -93,7 +95,7 @@ static bool write_proc(const char *path, const char *text)
 	return ok;
 }
 
-/* The user id stays the same; supplementary groups cannot be mapped. */
+/* Map the user: the user id stays the same; supplementary groups cannot be mapped. */
 static bool map_self(uid_t uid, gid_t gid)
 {
 	char uids[64], gids[64];
@@ -105,8 +107,9 @@ static bool map_self(uid_t uid, gid_t gid)
 }
 
 /*
- * needed: without one dpa-run ends. Else it is made only where that takes no user namespace, whose
- * processes could not copy from the memory of those in another one.
+ * Make a mount namespace. needed: without one dpa-run ends. Otherwise it is made only if that
+ * requires no user namespace, because processes in one could not copy from the memory of processes
+ * in another.
  */
 static bool private_mounts(bool needed)
 {
@@ -127,7 +130,7 @@ static bool private_mounts(bool needed)
 	return true;
 }
 
-/* Over /dev/infiniband if there is one, else over /dev. */
+/* Show the nodes over /dev/infiniband if it exists, else over /dev. */
 static void show_nodes(const char *scratch, unsigned sfs)
 {
 	const char *over = access(NODE_DIR, F_OK) == 0 ? NODE_DIR : "/dev";
@@ -152,7 +155,7 @@ void isolate(const struct place *pl, unsigned sfs)
 
 	if (!sysfs || sysfs[0] != '/')
 		sysfs = "/sys";
-	link = tree_has_devices(sysfs) || sfs; /* the tree as it lies shows dpa0 alone */
+	link = tree_has_devices(sysfs) || sfs; /* the tree itself shows only dpa0 */
 	path_print(tree, "%s/sysfs", pl->tree);
 	if (private_mounts(!nodes || link)) {
 		path_print(scratch, "%s/mnt", pl->tree);
@@ -163,7 +166,7 @@ void isolate(const struct place *pl, unsigned sfs)
 			    strerror(errno));
 		if (!nodes)
 			show_nodes(scratch, sfs);
-		/* Verbs do without: they have the tree. */
+		/* Verbs do not need it: they use the tree. */
 		shown = mounted && sysfs_show(scratch, pl, sfs) && strcmp(sysfs, "/sys") == 0;
 	}
 	if (shown) {

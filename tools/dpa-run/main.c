@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * dpa-run - starts a program so that it sees the device dpa0. The program takes the place of this
- * process: its exit status, signals and process id are its own, and nothing stays behind.
+ * dpa-run - start a program so that it sees the device dpa0. The program takes the place of this
+ * process: its exit status, signals and process id are its own, and nothing remains.
  */
 #include <argp.h>
 #include <errno.h>
@@ -21,7 +21,7 @@ __attribute__((visibility("default"))) const char *argp_program_version =
 struct options {
 	bool no_preload;
 	bool print_env;
-	bool copy_sysfs; /* of dpa-run itself: program[0] is where to */
+	bool copy_sysfs; /* work of dpa-run itself: program[0] is the destination */
 	const char *capture, *fault, *link;
 	char **program; /* with its arguments; NULL: none given */
 };
@@ -63,7 +63,7 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 	case KEY_COPY_SYSFS:
 		o->copy_sysfs = true;
 		return 0;
-	case ARGP_KEY_ARG: /* the program: the rest is not for us */
+	case ARGP_KEY_ARG: /* the program: the remaining words are not options of dpa-run */
 		o->program = &state->argv[state->next - 1];
 		state->next = state->argc;
 		return 0;
@@ -103,7 +103,7 @@ static const struct argp argp = {
 	       "not found.",
 };
 
-/* Options end at the first argument. Mistakes are reported by parse_opt(), in one line. */
+/* Parse the options, which end at the first argument. parse_opt() reports errors, in one line. */
 static void parse_args(struct options *o, int argc, char **argv)
 {
 	bool help = false;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* place.c - finds the libraries and the tree from where this executable lies. */
+/* place.c - find the libraries and the tree from the location of this executable. */
 #include <errno.h>
 #include <glob.h>
 #include <stdarg.h>
@@ -21,7 +21,7 @@ void path_print(char *buf, const char *fmt, ...)
 		die(EXIT_FAILED, "path too long: %.60s...", buf);
 }
 
-/* PREFIX of PREFIX/bin/dpa-run */
+/* Get PREFIX of PREFIX/bin/dpa-run. */
 static void find_prefix(char *prefix)
 {
 	ssize_t n = readlink("/proc/self/exe", prefix, PATH_MAX - 1);
@@ -53,7 +53,7 @@ static bool find_lib(struct place *pl, const char *prefix)
 	return false;
 }
 
-/* lib/../share in a build, lib/<machine>/../../share after an installation. */
+/* Find the tree: lib/../share in a build, lib/<machine>/../../share after an installation. */
 static bool find_tree(struct place *pl)
 {
 	static const char *const up[] = {"..", "../.."};
@@ -68,7 +68,10 @@ static bool find_tree(struct place *pl)
 	return false;
 }
 
-/* Once installed where libibverbs has its providers, in a build beside the library. */
+/*
+ * Find the driver: after an installation in libibverbs' folder of providers, in a build beside the
+ * library.
+ */
 static bool find_driver(struct place *pl)
 {
 	static const char *const folders[] = {"/libibverbs", ""};
@@ -97,7 +100,7 @@ void place_find(struct place *pl)
 		die(EXIT_FAILED, "no share/dpa beside %s: build or install dpa", pl->lib);
 	if (!find_driver(pl))
 		die(EXIT_FAILED, "no libdpa-rdmav*.so in %s: build or install dpa", pl->lib);
-	/* The separators of LD_PRELOAD and IBV_DRIVERS cannot be quoted. */
+	/* the separators of LD_PRELOAD and IBV_DRIVERS cannot be quoted */
 	if (strpbrk(pl->lib, " :;"))
 		die(EXIT_FAILED, "'%s' has a blank, ':' or ';' in it: put dpa elsewhere", pl->lib);
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * provider.c - is there a provider for the libibverbs that the program loads?
+ * provider.c - check for a provider for the libibverbs that the program loads.
  *
- * libibverbs adds its own private ABI number to the name that it is given, so that it finds the
- * file for itself among those that lie side by side. Where there is none it only fails to see dpa0.
+ * libibverbs adds its own private ABI number to the name, so that it finds its file among those of
+ * all versions. Without one it just does not see dpa0.
  */
 #include <glob.h>
 #include <stdio.h>
@@ -16,7 +16,7 @@
 
 #define SONAME "libibverbs.so.1"
 
-/* The file that execvp() would take. */
+/* Find the file that execvp() would execute. */
 static bool find_program(const char *name, char *file)
 {
 	const char *path = getenv("PATH");
@@ -47,7 +47,7 @@ static bool library_of_program(const char *name, char *library)
 	       !pabi_loaded(interp, file, SONAME, library, PATH_MAX);
 }
 
-/* The loader's choice where no program has a path of its own: a provider needs it, too. */
+/* Get the loader's choice if no program has its own path: it needs a provider, too. */
 static bool library_by_default(const struct place *pl, char *library)
 {
 	char pattern[PATH_MAX], interp[PATH_MAX];

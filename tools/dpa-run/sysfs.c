@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * sysfs.c - dpa0 in /sys itself, in a mount namespace of the program's own: for programs that read
- * it by system calls of their own, as static ones and those in Go do.
+ * sysfs.c - dpa0 in /sys itself, in a private mount namespace of the program: for programs that
+ * read /sys by direct system calls, as static ones and those in Go do.
  *
- * The folders concerned get a tmpfs over them in which the host's entries are bound, and ours lie
- * beside them. Nothing depends on it but such programs: where it cannot be done they see the host's
- * devices alone.
+ * A tmpfs is mounted over the folders concerned; the host's entries are bound in it, and ours lie
+ * beside them. Only such programs depend on it: where it is not possible they see only the host's
+ * devices.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -23,7 +23,7 @@
 static const char *const rdma_classes[] = {"infiniband", "infiniband_verbs", "infiniband_mad",
 					   NULL};
 
-/* In a child that the preload shows the device to. */
+/* Copy the device, in a child to which the preload shows it. */
 static bool copy_device(const struct place *pl, const char *to)
 {
 	pid_t pid = fork();
@@ -40,7 +40,7 @@ static bool copy_device(const struct place *pl, const char *to)
 	return pid > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-/* A link in `folder` to what an SF, or dpa0 (0), has at `path` below its PCI folder. */
+/* Make a link in `folder` to the entry of an SF, or of dpa0 (0), at `path` below its PCI folder. */
 static bool link_ours(const char *folder, const char *name, const char *up, unsigned function,
 		      const char *path)
 {
@@ -51,7 +51,7 @@ static bool link_ours(const char *folder, const char *name, const char *up, unsi
 	return symlink(target, link) == 0 || errno == EEXIST;
 }
 
-/* One of the classes of RDMA: what the host has there, and ours. */
+/* Show one of the classes of RDMA: the host's entries, and ours. */
 static bool show_class(const char *classes, const char *name, const struct place *pl, unsigned sfs)
 {
 	char dir[PATH_MAX], from[PATH_MAX], entry[40], path[PATH_MAX];
@@ -61,7 +61,7 @@ static bool show_class(const char *classes, const char *name, const struct place
 	path_print(from, "/sys/class/%s", name);
 	if (tree_bind_dir(dir, from, NULL))
 		return false;
-	/* A tmpfs lists the latest first, and programs take the first device. */
+	/* A tmpfs lists the latest entry first, and programs take the first device. */
 	for (unsigned left = sfs + 1; ok && left > 0; left--) {
 		unsigned n = left - 1;
 
@@ -104,7 +104,7 @@ static bool show_devices(const char *scratch, const struct place *pl)
 	       mount(dir, "/sys/devices", NULL, MS_BIND | MS_REC, NULL) == 0;
 }
 
-/* A host may have no PCI bus. */
+/* Show the PCI devices. A host may have no PCI bus. */
 static bool show_pci(const char *scratch, unsigned sfs)
 {
 	char dir[PATH_MAX], address[40];

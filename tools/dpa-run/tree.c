@@ -50,7 +50,7 @@ bool tree_has_devices(const char *sysfs)
 	return found;
 }
 
-/* Links in `to` every entry of from, unless the name is taken. */
+/* Make links in `to` to every entry of `from`, unless the name is taken. */
 static void link_entries(const char *to, const char *from)
 {
 	char target[PATH_MAX], link[PATH_MAX];
@@ -84,7 +84,7 @@ void tree_link_sysfs(const char *to, const char *sysfs, const struct place *pl, 
 		make_dir(path);
 		path_print(from, "%s/class/%s", sysfs, classes[i]);
 		link_entries(path, from);
-		/* A tmpfs lists the latest first, and programs take the first device. */
+		/* A tmpfs lists the latest entry first, and programs take the first device. */
 		for (unsigned n = sfs; n > 0; n--) {
 			path_print(from, "%s/sf/%u/class/%s", pl->tree, n, classes[i]);
 			link_entries(path, from);
@@ -94,7 +94,7 @@ void tree_link_sysfs(const char *to, const char *sysfs, const struct place *pl, 
 	}
 }
 
-/* 0 or errno. */
+/* Bind one entry. 0 or errno. */
 static int bind_entry(const char *to, const char *from)
 {
 	char target[PATH_MAX];
@@ -102,7 +102,7 @@ static int bind_entry(const char *to, const char *from)
 	ssize_t n;
 
 	if (lstat(from, &st))
-		return 0; /* gone meanwhile */
+		return 0; /* removed meanwhile */
 	if (S_ISLNK(st.st_mode)) {
 		n = readlink(from, target, sizeof(target) - 1);
 		if (n < 0)
@@ -145,7 +145,7 @@ int tree_bind_dir(const char *to, const char *from, const char *const *except)
 	return err;
 }
 
-/* A real node where that is allowed, else /dev/null itself. */
+/* Make a real node where that is allowed, else a link to /dev/null. */
 static void make_node(const char *node)
 {
 	(void)unlink(node);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The steps from sources to archive. */
+/* build.c - the steps from sources to archive. */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +18,7 @@ char *temp(const struct job *j, const char *fmt, const char *base)
 	return path;
 }
 
-/* Options for the original's processor, without meaning for another one. */
+/* Options for the original's processor, without effect for another one. */
 static bool is_foreign(const char *option)
 {
 	static const char *const foreign[] = {"-mcmodel=med", "-mabi=lp64", "-march=rv",
@@ -34,7 +34,7 @@ static void device_flags(const struct job *j, struct list *l)
 {
 	list_add(l, j->opt.devcc);
 	list_add(l, "-O2");
-	if (!strstr(j->opt.devcc, "clang"))		    /* which does not have this one */
+	if (!strstr(j->opt.devcc, "clang"))		    /* clang does not have this one */
 		list_add(l, "-Wno-packed-bitfield-compat"); /* a note about gcc 4.3 */
 	list_addf(l, "-I%s", j->inc);
 	list_words(l, "-D__NV_DPA_BF3=3 -D__NV_DPA_CX7=7 -D__NV_DPA_CX8=8 -D__NV_DPA_CX9=9");
@@ -44,25 +44,28 @@ static void device_flags(const struct job *j, struct list *l)
 	for (size_t i = 0; i < j->opt.devcc_opts.n; i++)
 		if (!is_foreign(j->opt.devcc_opts.v[i]))
 			list_add(l, j->opt.devcc_opts.v[i]);
-	/* Or the error would be about the puts() that printf() becomes. */
+	/* otherwise the error would name the puts() that printf() becomes */
 	list_words(l, "-fno-builtin-printf -fno-builtin-fprintf");
-	/* Last, because the image needs them: no host run time, types for the marshalling. */
+	/* Last, because the image depends on them: no host run time, types for the marshalling. */
 	list_words(l, "-fPIC -fno-stack-protector -U_FORTIFY_SOURCE -fno-exceptions -fno-lto "
 		      "-fno-sanitize=all -g -gdwarf-5");
 	/*
-	 * A frame larger than an EU's guard pages (64 KiB: what aarch64's gcc takes for granted)
-	 * ends there too, not in another EU's stack.
+	 * A frame larger than an EU's guard pages (64 KiB, which aarch64's gcc assumes) faults
+	 * there too, not in another EU's stack.
 	 */
 	list_add(l, "-fstack-clash-protection");
 #if defined(__aarch64__)
-	/* Those calls are of the compiler's library, which asks the C library for the processor. */
+	/*
+	 * These calls belong to the compiler's library, which queries the C library for the
+	 * processor.
+	 */
 	list_add(l, "-mno-outline-atomics");
-	/* Of clang before 18, which has no such protection there. */
+	/* For clang before 18, which has no such protection there. */
 	list_add(l, "-Wno-unused-command-line-argument");
 #endif
 }
 
-/* The marks stay in the text when they are macros that stand for themselves. */
+/* Scan a source. The marks stay in the text when they are macros that expand to themselves. */
 static bool scan_source(struct job *j, size_t k)
 {
 	char *out = temp(j, "%s.i", j->bases.v[k]);
@@ -82,8 +85,8 @@ static bool scan_source(struct job *j, size_t k)
 }
 
 /*
- * Sources for the original's compiler, which is a clang, silence warnings by its pragmas. For a gcc
- * they are options: for all of the source, and not from the pragma on.
+ * Collect clang's pragmas. Sources for the original's compiler, which is a clang, silence warnings
+ * by pragmas. For a gcc they become options: for the whole source, not from the pragma on.
  */
 static void clang_pragmas(const struct job *j, const char *source, struct list *l)
 {
@@ -123,7 +126,9 @@ static bool compile_source(struct job *j, size_t k, struct list *objects)
 	return ok;
 }
 
-/* "FILE:LINE: undefined reference to `NAME'" becomes a sentence; false: no such line was there. */
+/*
+ * Turn "FILE:LINE: undefined reference to `NAME'" into a sentence; false: no such line was found.
+ */
 static bool explain_undefined(const char *path)
 {
 	FILE *f = fopen(path, "r");
@@ -164,7 +169,7 @@ static void copy_to_stderr(const char *path)
 		fclose(f);
 }
 
-/* None of the user's options: they are for his sources. */
+/* Make the table without the user's options: these are for the user's sources. */
 static bool make_table(struct job *j, const char *obj)
 {
 	char *src = temp(j, "%s.c", "table");
@@ -197,7 +202,10 @@ static bool link_image(struct job *j, const struct list *objects)
 	list_add(&l, j->image);
 	list_cat(&l, objects);
 	list_add(&l, table);
-	/* Both may name libraries and folders; which of them has a library, scripts do not care. */
+	/*
+	 * Both lists may name libraries and folders; scripts do not care which of them has a
+	 * library.
+	 */
 	list_cat(&l, &j->opt.device_libs);
 	list_cat(&l, &j->opt.devlink_opts);
 	list_cat(&l, &j->opt.device_libs);
@@ -216,7 +224,7 @@ static bool link_image(struct job *j, const struct list *objects)
 	return ok;
 }
 
-/* Names the intermediate files of a source; sources of one name get a number too. */
+/* Set the names of the intermediate files of the sources; sources of one name get a number too. */
 static void name_bases(struct job *j)
 {
 	for (size_t k = 0; k < j->opt.sources.n; k++) {
@@ -245,7 +253,7 @@ static bool copy_image_header(const struct job *j)
 	return ok;
 }
 
-/* Drops what the sources only declare: the definition is in another program. */
+/* Drop entries that the sources only declare: the definition is in another program. */
 static bool keep_found(struct job *j)
 {
 	struct entries *e = &j->entries;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The parameters of the entries, from the debug information of the objects that define them. */
+/*
+ * dwarf.c - the parameters of the entries, from the debug information of the objects that define
+ * them.
+ */
 #include <dwarf.h>
 #include <elfutils/libdw.h>
 #include <elfutils/libdwfl.h>
@@ -87,7 +90,7 @@ static int on_func(Dwarf_Die *func, void *arg)
 	return DWARF_CB_OK;
 }
 
-/* libdwfl, because the debug information of an object is not relocated yet. */
+/* Read by libdwfl, because the debug information of an object is not relocated yet. */
 bool dwarf_read(const char *object, size_t source, struct entries *e, struct types *all)
 {
 	static const Dwfl_Callbacks cb = {

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The files that dpacc writes: the image's table with its callers, the host's table with its
- * packers, the host's stubs. dpa_image.h has the layouts; it lies beside them, because build files
- * compile the host's part again where the SDK's headers are not searched. Both tables get the same
- * types from types.c, so that what a packer writes is what its caller reads.
+ * emit.c - the files that dpacc writes: the image's table with its callers, the host's table with
+ * its packers, the host's stubs. dpa_image.h has the layouts. A copy of it lies beside these files,
+ * because build files compile the host's part again without the SDK's include path. Both tables get
+ * the same types from types.c, so a caller reads exactly the layout that its packer writes.
  */
 #include <errno.h>
 #include <stdarg.h>
@@ -54,7 +54,7 @@ bool emit_text(const char *path, const char *fmt, ...)
 	return finish_file(f, path);
 }
 
-/* The structure in which the arguments travel. */
+/* Emit the structure of the arguments. */
 static void emit_args(FILE *f, const struct entry *e, size_t k)
 {
 	if (!e->nparams)
@@ -128,7 +128,10 @@ static void emit_packer(FILE *f, const struct entry *e, size_t k)
 	fprintf(f, "\treturn sizeof(*a);\n}\n");
 }
 
-/* Each stub stores another number, lest a linker that folds equal code makes two of them one. */
+/*
+ * Emit the stubs. Each stores another number, so that a linker that folds equal code does not merge
+ * two of them.
+ */
 bool emit_stubs(const struct job *j, size_t source, const char *path)
 {
 	FILE *f = begin_file(path);
@@ -147,7 +150,10 @@ bool emit_stubs(const struct job *j, size_t source, const char *path)
 	return finish_file(f, path);
 }
 
-/* A library's stubs are weak here: a program that does not use them need not link them. */
+/*
+ * Emit the entries. A library's stubs are weak here: a program that does not use them need not link
+ * them.
+ */
 static void emit_entries(const struct job *j, FILE *f)
 {
 	const struct entry *v = j->entries.v;

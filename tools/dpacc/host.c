@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The host's part: stubs for each source, the application's table with the image, the archive. */
+/*
+ * host.c - the host's part: stubs for each source, the application's table with the image, the
+ * archive.
+ */
 #include <stdlib.h>
 #include <unistd.h>
 #include "dpacc.h"
 
-/* include: what the source includes, by one of the original's two macros: "MACRO=FILE". */
+/* include: the file that the source includes, by one of the original's two macros: "MACRO=FILE". */
 static bool host_object(const struct job *j, const char *src, const char *include, const char *obj)
 {
 	struct list l = {0};
@@ -12,7 +15,9 @@ static bool host_object(const struct job *j, const char *src, const char *includ
 
 	list_add(&l, j->opt.hostcc);
 	list_cat(&l, &j->opt.hostcc_opts);
-	/* Last: stubs are no code of the user's to be warned of, instrumented or merged. */
+	/*
+	 * Last: stubs are not the user's code; they need no warnings, instrumentation or merging.
+	 */
 	list_words(&l,
 		   "-x c -std=gnu17 " QUIET " -fno-lto -fno-builtin -fno-sanitize=all -fPIC -c");
 	list_addf(&l, "-D__DPA_%s", include);
@@ -69,7 +74,7 @@ bool host_stubs(struct job *j, struct list *objects)
 	return ok;
 }
 
-/* The image behind a symbol: the assembler reads the file. */
+/* Write the image behind a symbol: the assembler reads the file. */
 static bool write_image(const struct job *j, const char *path)
 {
 	const char *app = j->opt.app;
@@ -97,7 +102,7 @@ static bool meta_object(struct job *j, struct list *objects)
 	return ok;
 }
 
-/* One object, so that a program that links the application's variable gets its stubs too. */
+/* Make one object, so that a program that links the application's variable gets its stubs too. */
 bool host_archive(struct job *j)
 {
 	struct list objects = {0}, l = {0}, one = {0};

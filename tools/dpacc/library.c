@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Libraries of device code with entries. -gen-libs leaves lib<name>_device.a, whose objects name
- * their entries in a section, and lib<name>_host.a with the stubs. A program that links the first
- * gets those entries as if they were its own.
+ * library.c - libraries of device code with entries. -gen-libs makes lib<name>_device.a, whose
+ * objects name their entries in a section, and lib<name>_host.a with the stubs. A program that
+ * links the first one has these entries like its own.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -15,7 +15,7 @@
 
 #define SECTION ".dpa_entries"
 
-/* "G NAME WHERE" or "R NAME WHERE", a line each. */
+/* Write "G NAME WHERE" or "R NAME WHERE", one line each. */
 static bool write_section(const struct job *j, size_t k, const char *object)
 {
 	char *text = temp(j, "%s.entries", j->bases.v[k]);
@@ -39,7 +39,7 @@ static bool write_section(const struct job *j, size_t k, const char *object)
 	return ok;
 }
 
-/* -o DIR/libNAME, with or without .a */
+/* Return the name of -o DIR/libNAME, with or without .a. */
 static char *library_name(const struct job *j, const char *suffix)
 {
 	size_t n = strlen(j->opt.output);
@@ -101,7 +101,7 @@ static void read_section(struct entries *e, const Elf_Data *d)
 	free(text);
 }
 
-/* The member as a file of its own, which is then linked whatever refers to it. */
+/* Extract the member to a separate file, which is then linked even if no code refers to it. */
 static bool take_member(struct job *j, Elf *member, struct list *objects)
 {
 	char *number = strf("%zu", objects->n), *path = temp(j, "library%s.o", number);
@@ -123,7 +123,7 @@ static bool take_member(struct job *j, Elf *member, struct list *objects)
 static bool read_archive(struct job *j, const char *path, struct list *objects)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
-	/* Mapped: elf_rawfile() of a member that was read leaks. */
+	/* Mapped: elf_rawfile() leaks memory for a member that was read. */
 	Elf *ar = fd < 0 ? NULL : elf_begin(fd, ELF_C_READ_MMAP, NULL), *m;
 	Elf_Cmd cmd = ELF_C_READ_MMAP;
 	bool ok = true;
@@ -144,7 +144,7 @@ static bool read_archive(struct job *j, const char *path, struct list *objects)
 	return ok;
 }
 
-/* libNAME.a in the first of the folders that has it; NULL: ld will report that it is missing. */
+/* Find libNAME.a in the first folder that has it; NULL: ld will report that it is missing. */
 static char *find_library(const struct list *args, const char *name)
 {
 	for (size_t i = 0; i < args->n; i++) {

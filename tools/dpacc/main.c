@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* dpacc: the places that it works in. */
+/* main.c - dpacc: the folders that it uses. */
 #include <dirent.h>
 #include <errno.h>
 #include <limits.h>
@@ -13,7 +13,7 @@
 
 const char text_program[] = "dpacc";
 
-/* The folder of this program. */
+/* Get the folder of this program. */
 static bool own_folder(char *dir)
 {
 	ssize_t n = readlink("/proc/self/exe", dir, PATH_MAX - 1);
@@ -28,7 +28,10 @@ static bool own_folder(char *dir)
 	return true;
 }
 
-/* The first of the folders above dpacc's own that has DIR/FILE, with DIR behind it; NULL: none. */
+/*
+ * Return the first of the folders above dpacc's own that has DIR/FILE, with DIR appended; NULL:
+ * none.
+ */
 static char *find_above(const char *own, const char *const *dirs, const char *file)
 {
 	static const char *const ups[] = {"..", "../..", "../../.."};
@@ -48,8 +51,9 @@ static char *find_above(const char *own, const char *const *dirs, const char *fi
 }
 
 /*
- * In the build tree dpacc is in bin, beside include and lib/static; installed, in tools beside
- * include and lib/<machine>, or, where a distribution puts it, deeper below the prefix.
+ * Find the parts. In the build tree dpacc is in bin, beside include and lib/static. Installed, it
+ * is in tools beside include and lib/<machine>, or deeper below the prefix if a distribution puts
+ * it there.
  */
 static bool find_parts(struct job *j)
 {
@@ -130,7 +134,8 @@ static void catch_signals(void)
 }
 
 /*
- * The output of dpacc depends on none of them; a mistyped one is reported where it is first seen.
+ * Check the environment: dpacc's output depends on none of the settings, but a mistyped one is
+ * reported where it is first seen.
  */
 static bool environment_good(void)
 {

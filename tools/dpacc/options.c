@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The command line. Long options may have one dash or two, as the original takes them. */
+/*
+ * options.c - the command line. Long options may have one dash or two, as the original takes them.
+ */
 #include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
@@ -147,7 +149,7 @@ static bool set_targets(struct options *o, const char *list)
 
 static bool parse_words(struct options *o, int argc, char **argv);
 
-/* Words as in a shell; # begins a comment at the start of a line. */
+/* Read words as a shell does; # begins a comment at the start of a line. */
 static bool options_file(struct options *o, const char *path)
 {
 	static int depth;
@@ -186,7 +188,7 @@ static bool options_files(struct options *o, const char *list)
 	return ok;
 }
 
-/* The attributes mean nothing here, but a file that is no blob is a mistake. */
+/* Check the attributes: they have no effect here, but a file that is no blob is an error. */
 static bool check_attributes(const char *path)
 {
 	static const char magic[] = "dpa-app-attributes ";
@@ -266,7 +268,7 @@ static bool apply_option(struct options *o, enum opt opt, const char *v)
 	return true;
 }
 
-/* The value: behind '=', or the next word. Moves *i past it. */
+/* Return the value: after '=', or the next word. Moves *i past it. */
 static const char *value_of(const char *eq, int argc, char **argv, int *i)
 {
 	if (eq)
@@ -294,7 +296,7 @@ static bool parse_long(struct options *o, int argc, char **argv, int *i)
 	return error("unknown option %s (dpacc -h lists them)", argv[*i]);
 }
 
-/* -Ifoo or -I foo, passed on in one word. */
+/* Parse -Ifoo or -I foo, passed on in one word. */
 static bool parse_joined(struct list *to, int argc, char **argv, int *i)
 {
 	const char *flag = argv[*i];

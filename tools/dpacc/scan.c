@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Finds the functions that are marked __dpa_global__ or __dpa_rpc__ in a preprocessed source. The
- * marks also stand before typedefs, enums and variables and behind structs: only what has a name
+ * scan.c - search for the functions that are marked __dpa_global__ or __dpa_rpc__ in a preprocessed
+ * source. The marks also appear before typedefs, enums and variables and after structs: only a name
  * followed by a parameter list counts, and nothing static.
  */
 #include <ctype.h>
@@ -40,7 +40,7 @@ static void line_marker(struct lexer *l)
 			memcpy(l->file, q + 1, k);
 			l->file[k] = 0;
 		}
-		l->line = (int)n - 1; /* the newline below counts */
+		l->line = (int)n - 1; /* counts the newline below */
 	}
 	l->p = strchrnul(l->p, '\n');
 }
@@ -155,7 +155,9 @@ static bool is_attribute(const struct lexer *l)
 	       token_is(l, "__declspec") || token_is(l, "_Alignas") || token_is(l, "__asm__");
 }
 
-/* Behind a mark: up to the '(' of a parameter list, or to where there can be none. */
+/*
+ * Scan after a mark: up to the '(' of a parameter list, or to a token after which none can follow.
+ */
 static void scan_declaration(struct lexer *l, enum annotation ann, struct entries *e)
 {
 	const char *name = NULL;

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * C types that are passed like those that the debug information describes.
+ * types.c - C types that are passed like those that the debug information describes.
  *
- * How a value is passed depends on its size, its alignment and what is at which offset, not on
- * names. So a structure is written again without its names, each member at the offset that it has:
- * neither the host's stubs nor the image's callers need the headers of the device source.
+ * The way a value is passed depends on its size, its alignment and the types at its offsets, not on
+ * names. So a structure is written again without its names, each member at its offset: neither the
+ * host's stubs nor the image's callers need the headers of the device source.
  */
 #include <dwarf.h>
 #include <elfutils/libdw.h>
@@ -13,7 +13,7 @@
 #include <string.h>
 #include "types.h"
 
-#define MAX_ALIGN 64u /* of the memory that arguments travel in, see dpa_image.h */
+#define MAX_ALIGN 64u /* for the memory of the arguments, see dpa_image.h */
 
 static const char *const ints[2][4] = {
 	{"__UINT8_TYPE__", "__UINT16_TYPE__", "__UINT32_TYPE__", "__UINT64_TYPE__"},
@@ -33,7 +33,7 @@ static bool attr_number(Dwarf_Die *die, unsigned name, Dwarf_Word *value)
 	return !dwarf_formudata(dwarf_attr_integrate(die, name, &attr), value);
 }
 
-/* The type of a die without typedefs and qualifiers, and the alignment that they ask for. */
+/* Return the type of a die without typedefs and qualifiers, and the alignment that they require. */
 static bool peel_type(Dwarf_Die *die, Dwarf_Die *type, uint64_t *align)
 {
 	Dwarf_Attribute attr;
@@ -119,12 +119,13 @@ static bool convert_enum(Dwarf_Die *die, struct ctype *t)
 }
 
 /*
- * most: the largest alignment that the place of the type allows. Debug information does not record
- * which structures are packed; one that lies where its members' alignment would not let it is.
+ * most: the largest alignment that the position of the type allows. Debug information does not
+ * record which structures are packed; a structure at an offset that its members' alignment does not
+ * allow is packed.
  */
 static bool convert_type(struct types *all, Dwarf_Die *type, uint64_t most, struct ctype *t);
 
-/* The next name, with its definition so far in all->out. */
+/* Write the next name, with its definition so far in all->out. */
 static void define_type(struct types *all, struct ctype *t)
 {
 	t->name = strf("__dpacc_t%zu", all->count++);
@@ -143,7 +144,7 @@ static bool array_dimension(Dwarf_Die *range, uint64_t *n)
 	return *n != 0;
 }
 
-/* [2][3] is 2 of 3: the element times the product behaves the same. */
+/* [2][3] is 2 of 3: the element times the product behaves in the same way. */
 static bool convert_array(struct types *all, Dwarf_Die *die, uint64_t most, struct ctype *t)
 {
 	Dwarf_Attribute attr;
@@ -179,7 +180,7 @@ struct member {
 	struct ctype type;
 	uint64_t bit;	/* offset */
 	uint64_t width; /* bits of a bit-field; 0: none */
-	uint64_t align; /* that it was given */
+	uint64_t align; /* given alignment */
 };
 
 struct members {
@@ -206,7 +207,7 @@ static bool convert_member(struct types *all, Dwarf_Die *die, uint64_t most, str
 		m.width = v;
 	if (attr_number(die, DW_AT_data_bit_offset, &v))
 		m.bit = v;
-	else if (attr_number(die, DW_AT_bit_offset, &v)) /* from the other end: clang */
+	else if (attr_number(die, DW_AT_bit_offset, &v)) /* counted from the other end: clang */
 		m.bit += m.type.size * 8 - v - m.width;
 	ms->v = must(realloc(ms->v, (ms->n + 1) * sizeof(*ms->v)));
 	ms->v[ms->n++] = m;
@@ -236,8 +237,8 @@ static bool convert_members(struct types *all, Dwarf_Die *die, uint64_t most, st
 }
 
 /*
- * The alignment that the compiler must have taken: debug information has it only where the source
- * has.
+ * Return the alignment that the compiler must have used: debug information has it only where the
+ * source has.
  */
 static uint64_t struct_alignment(Dwarf_Die *die, const struct members *ms, uint64_t size,
 				 uint64_t most)
@@ -269,9 +270,10 @@ static void emit_fill(FILE *f, uint64_t from, uint64_t to)
 }
 
 /*
- * Writes what moves a member to `to` when the one before it ended at `from` (bits): an alignment,
- * because gcc counts unnamed bit-fields as integers, clang does not. They are the last resort: then
- * the source had them too. No alignment is above `most`, which is the whole structure's.
+ * Write padding that moves a member to `to` when the previous one ended at `from` (bits): an
+ * alignment, because gcc counts unnamed bit-fields as integers and clang does not. Unnamed
+ * bit-fields are the last resort: then the source had them too. No alignment is above `most`, which
+ * is that of the whole structure.
  */
 static uint64_t emit_gap(FILE *f, uint64_t from, uint64_t to, uint64_t most)
 {
@@ -284,7 +286,10 @@ static uint64_t emit_gap(FILE *f, uint64_t from, uint64_t to, uint64_t most)
 	return 0;
 }
 
-/* Up to the end, where no alignment makes it: then the source had an unnamed bit-field too. */
+/*
+ * Write padding up to the end, if no alignment produces it: then the source had an unnamed
+ * bit-field too.
+ */
 static void write_end(FILE *f, bool is_union, uint64_t at, const struct ctype *t)
 {
 	uint64_t unit = t->align * 8;
@@ -313,7 +318,7 @@ static void write_members(FILE *f, const struct members *ms, bool is_union, cons
 	write_end(f, is_union, at, t);
 }
 
-/* Asserts the offsets that are written above: a compiler that differs fails there. */
+/* Write assertions for the offsets above: a compiler that differs fails there. */
 static void write_checks(FILE *f, const struct members *ms, const struct ctype *t)
 {
 	fprintf(f, "_Static_assert(sizeof(%s) == %llu && _Alignof(%s) == %llu, \"\");\n", t->name,
@@ -324,7 +329,10 @@ static void write_checks(FILE *f, const struct members *ms, const struct ctype *
 				t->name, i, (unsigned long long)ms->v[i].bit / 8);
 }
 
-/* Members come in the order of their offsets; where they do not, something is not understood. */
+/*
+ * Return whether members come in the order of their offsets; if not, the structure is not
+ * understood.
+ */
 static bool in_order(const struct members *ms, bool is_union, uint64_t size)
 {
 	uint64_t at = 0;

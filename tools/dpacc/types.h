@@ -8,19 +8,19 @@
 #include "dpacc.h"
 
 struct ctype {
-	char *name;	      /* how C spells it, the caller's to free */
-	const char *promoted; /* what it is as a variable argument; NULL: itself */
+	char *name;	      /* name in C, freed by the caller */
+	const char *promoted; /* type as a variable argument; NULL: itself */
 	uint64_t size, align; /* bytes */
 	bool int64;	      /* an integer of 8 bytes */
 	bool word;	      /* an integer of 4 or 8 bytes, or a pointer */
-	const char *why;      /* why it cannot be passed: what it is, or what is inside it */
+	const char *why;      /* reason why it cannot be passed: what it is or contains */
 	bool inside;
 };
 
 void types_begin(struct types *all);
-/* The type of a parameter or function. False: void (why is NULL), or it cannot be passed. */
+/* Get the type of a parameter or function. False: void (why is NULL), or it cannot be passed. */
 bool types_of(struct types *all, Dwarf_Die *die, struct ctype *t);
-/* The definitions of all types so far, until the next types_of(). */
+/* Return the definitions of all types so far, until the next types_of(). */
 const char *types_text(struct types *all);
 void types_end(struct types *all);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Words of a list, commands, files. */
+/* util.c - words of a list, commands, files. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -66,7 +66,7 @@ void list_words(struct list *l, const char *s)
 	split_words(l, s, false);
 }
 
-/* So that a shell takes it again. */
+/* Print a word so that a shell accepts it again. */
 static void show_word(const char *w)
 {
 	static const char safe[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
@@ -104,7 +104,7 @@ void on_signal(int sig)
 		kill(child, sig);
 }
 
-/* The signals are held back while the child's number is not written down yet. */
+/* Start a command. Signals are blocked until the child's number is recorded. */
 static int spawn_argv(const struct list *argv, const char *stderr_to)
 {
 	posix_spawn_file_actions_t fa;

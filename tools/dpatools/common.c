@@ -19,7 +19,7 @@ void tool_die(int status, const char *fmt, ...)
 	vfprintf(stderr, fmt, ap);
 	va_end(ap);
 	fputc('\n', stderr);
-	_exit(status); /* the output of a success could not be written */
+	_exit(status); /* after a success, the output could not be written */
 }
 
 uint32_t tool_number(const char *text, int base, uint32_t max, const char *what)
@@ -37,7 +37,7 @@ uint32_t tool_number(const char *text, int base, uint32_t max, const char *what)
 	return (uint32_t)n;
 }
 
-/* dpa0, or dpaN of the functions that the setting names. */
+/* Return whether it is dpa0, or dpaN of a function in the setting. */
 static bool function_of(const char *device, const struct dpa_config *cfg, uint32_t *n)
 {
 	char name[32];

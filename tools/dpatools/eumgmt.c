@@ -10,7 +10,7 @@ const char *tool_name = "dpaeumgmt";
 static const struct command {
 	const char *object, *verb;
 	eumgmt_fn *fn;
-	const char *needs, *takes; /* short options beside d */
+	const char *needs, *takes; /* short options besides d */
 	bool writes;
 } commands[] = {
 	{"eu_group", "info", group_info, "", "", false},

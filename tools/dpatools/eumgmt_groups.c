@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* dpaeumgmt eu_group: groups of the partition that the device belongs to. */
+/* eumgmt_groups.c - dpaeumgmt eu_group: groups of the device's partition. */
 #include <json-c/json.h>
 #include <stdio.h>
 #include <string.h>
@@ -37,7 +37,7 @@ static struct dpa_eumgmt_group *by_id(struct dpa_eumgmt *s, uint32_t partition, 
 	return NULL;
 }
 
-/* The one that -n or -g names; dies if there is none. */
+/* Find the group of -n or -g; exits if there is none. */
 static struct dpa_eumgmt_group *named_group(const struct args *a, struct dpa_eumgmt *s)
 {
 	uint32_t partition = own_partition(a, s);
@@ -102,7 +102,7 @@ static uint32_t free_group_id(const struct dpa_eumgmt *s)
 	for (uint32_t i = 0; i < s->num_groups; i++)
 		if (s->groups[i].id == id) {
 			id++;
-			i = UINT32_MAX; /* from the first again */
+			i = UINT32_MAX; /* start again from the first */
 		}
 	return id;
 }
@@ -201,7 +201,7 @@ static const char *text_of(struct json_object *o, const char *key, const char *f
 	return json_object_get_string(v);
 }
 
-/* All or nothing: a mistake ends the program before anything is saved. */
+/* All or nothing: an error ends the program before anything is saved. */
 void group_apply(const struct args *a, struct dpa_eumgmt *s)
 {
 	struct json_object *root = json_object_from_file(a->file), *list;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* dpaeumgmt partition: EUs that belong to some functions only. */
+/* eumgmt_partitions.c - dpaeumgmt partition: EUs that only some functions may use. */
 #include <stdio.h>
 #include <string.h>
 #include "eumgmt.h"
@@ -38,7 +38,7 @@ static void add_vhcas(struct dpa_eumgmt_partition *p, uint32_t first, uint32_t l
 	}
 }
 
-/* Numbers and ranges with commas between. */
+/* Parse numbers and ranges with commas between. */
 static void parse_vhcas(const char *list, struct dpa_eumgmt_partition *p)
 {
 	char copy[512], *save, *dash;
@@ -86,7 +86,7 @@ static uint32_t free_partition_id(const struct dpa_eumgmt *s)
 	for (uint32_t i = 0; i < s->num_partitions; i++)
 		if (s->partitions[i].id == id) {
 			id++;
-			i = UINT32_MAX; /* from the first again */
+			i = UINT32_MAX; /* start again from the first */
 		}
 	return id;
 }
@@ -117,7 +117,7 @@ void partition_create(const struct args *a, struct dpa_eumgmt *s)
 	print_partition(&p);
 }
 
-/* A process that runs on one of its functions relies on its EUs. */
+/* Check that no process runs on one of its functions: such a process relies on its EUs. */
 static void check_unused(const struct args *a, const struct dpa_eumgmt_partition *p)
 {
 	static struct view views[VIEW_MAX];

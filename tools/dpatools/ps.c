@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* dpa-ps - lists the processes that run code on the DPA of a device. */
+/* dpa-ps - list the processes that run code on the DPA of a device. */
 #include <getopt.h>
 #include <stdio.h>
 #include <string.h>

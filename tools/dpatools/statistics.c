@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* dpa-statistics - what each DPA thread has used. */
+/* dpa-statistics - resource usage of each DPA thread. */
 #include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>

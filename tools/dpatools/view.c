@@ -31,7 +31,9 @@ static bool is_alive(int fd)
 	return !fcntl(fd, F_GETLK, &l) && l.l_type != F_UNLCK;
 }
 
-/* A file of this user, or root's, or root looks; whole, of this version, of a process that lives.
+/*
+ * Open a file: it must be of this user, or of root, or be opened by root; complete, of this
+ * version, and of a living process.
  */
 static bool open_one(const char *path, struct view *v)
 {
@@ -64,7 +66,7 @@ static int by_start(const void *a_, const void *b_)
 	return 0;
 }
 
-/* A descriptor for each process: as many as this one may have. */
+/* Raise the limit of descriptors to the maximum: each process takes one. */
 static void raise_limit(void)
 {
 	struct rlimit lim;
@@ -107,7 +109,7 @@ void view_close(struct view *views, int n)
 	}
 }
 
-/* The present run is in the EUs' records. */
+/* Add the present run, from the EUs' records. */
 static void add_active(const struct view *v, uint32_t index, struct view_task *t)
 {
 	uint64_t now = view_now();
@@ -163,7 +165,7 @@ static void set_base(_Atomic uint64_t *base, const _Atomic uint64_t *n)
 	atomic_store_explicit(base, load_counter(n), memory_order_relaxed);
 }
 
-/* A run that goes on counts from now: its time so far becomes part of the base. */
+/* Reset. A run in progress counts from now: its time so far becomes part of the base. */
 void view_reset(struct view *v)
 {
 	for (uint32_t i = 0; i < DPA_STAT_TASKS; i++) {

@@ -93,8 +93,10 @@ int pabi_interp(const char *file, char *buf, size_t len)
 	return found;
 }
 
-/* One line of the loader's list: "\tSONAME => PATH (0xADDRESS)". True if it is the one; buf gets
- * PATH. */
+/*
+ * Parse one line of the loader's list: "\tSONAME => PATH (0xADDRESS)". True if it is the wanted
+ * one; buf gets PATH.
+ */
 static int path_in_line(const char *line, const char *soname, char *buf, size_t len)
 {
 	static const char arrow[] = " => /";

@@ -17,13 +17,13 @@ void list_addf(struct list *l, const char *fmt, ...) __attribute__((format(print
 void list_cat(struct list *l, const struct list *from);
 void list_free(struct list *l);
 
-/* p, unless memory ran out: then the program ends. */
+/* Return p, unless memory ran out: then the program ends. */
 void *must(void *p);
 char *strf(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 bool ends_with(const char *s, const char *end);
-/* The name in front of messages; each program defines it. */
+/* The name before messages; each program defines it. */
 extern const char text_program[];
-/* Prints "PROGRAM: error: ..."; returns false. */
+/* Print "PROGRAM: error: ..."; return false. */
 bool error(const char *fmt, ...) __attribute__((format(printf, 1, 2)));
 
 #endif

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * abi.h - what code compiled by dpa-nvcc and the stand-in's library have to do with each other.
+ * abi.h - the interface between code compiled by dpa-nvcc and the stand-in's library.
  *
  * Not for programs: names and meanings may change with the version.
  */
@@ -15,20 +15,22 @@
 extern "C" {
 #endif
 
-/* A kernel's body as the compiler made it: a closure with the arguments of a launch. */
+/* The body of a kernel in the compiler's form: a closure with the arguments of a launch. */
 struct dpa_cuda_body {
 	size_t size;
 	void (*copy)(void *to, const void *from);
 	void (*destroy)(void *closure);
-	void (*call)(const void *closure); /* as one CUDA thread; copies the arguments first */
+	void (*call)(const void *closure); /* runs as one CUDA thread; copies the arguments first */
 };
 
-/* The configuration between <<< and >>>, for the next dpa_cuda_launch() of the calling thread. */
+/*
+ * Set the configuration between <<< and >>>, for the next dpa_cuda_launch() of the calling thread.
+ */
 void dpa_cuda_config(dim3 grid, dim3 block, size_t shared_mem, cudaStream_t stream);
-/* Launches the body. Copies the closure. Errors: cudaGetLastError(). */
+/* Launch the body. Copies the closure. Errors: cudaGetLastError(). */
 void dpa_cuda_launch(const struct dpa_cuda_body *body, const void *closure);
 
-/* Keeps how to call a kernel by an array of pointers to its arguments, for cudaLaunchKernel(). */
+/* Calls a kernel by an array of pointers to its arguments, for cudaLaunchKernel(). */
 struct dpa_cuda_entry {
 	struct dpa_cuda_entry *next;
 	const void *func;
@@ -69,12 +71,13 @@ struct dpa_cuda_pair {
 };
 struct dpa_cuda_pair dpa_cuda_warp(int op, uint32_t mask, uint64_t value, int arg, int width);
 
-uint32_t dpa_cuda_lane(void); /* of the calling thread in its warp */
+uint32_t dpa_cuda_lane(void); /* number of the calling thread in its warp */
 uint64_t dpa_cuda_time(void); /* nanoseconds */
 void dpa_cuda_sleep(unsigned int ns);
 void dpa_cuda_trap(void) __attribute__((noreturn));
 int dpa_cuda_printf(const char *fmt, ...);
-#ifndef __cplusplus /* <assert.h> declares it for programs, as what __assert_fail is called there */
+/* for programs <assert.h> declares it, under the name that __assert_fail has there */
+#ifndef __cplusplus
 void dpa_cuda_assert_fail(const char *text, const char *file, unsigned int line,
 			  const char *function) __attribute__((noreturn));
 #endif

@@ -2,9 +2,9 @@
 /*
  * atomic.h - atomic functions (CUDA C++ Programming Guide, atomic functions).
  *
- * Each is atomic against all threads of the system, whatever its scope: _block, none (the device) and
- * _system are the same here. On many GPUs an atomic on host memory is not atomic against the CPU.
- * The order is relaxed, as the guide has it.
+ * Each is atomic against all threads of the system, whatever its scope: _block, none (the device)
+ * and _system are the same here. On many GPUs an atomic on host memory is not atomic against the
+ * CPU. The order is relaxed, as in the guide.
  */
 #ifndef DPA_CUDA_ATOMIC_H
 #define DPA_CUDA_ATOMIC_H
@@ -14,7 +14,7 @@
 namespace dpa_cuda
 {
 
-/* op(old) until no other thread came between; returns the old value. */
+/* Apply op(old) until no other thread interferes; return the old value. */
 template <class T, class Op> inline T update(T *address, Op op)
 {
 	using word = std::conditional_t<sizeof(T) == 2, uint16_t,

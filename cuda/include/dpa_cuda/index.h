@@ -5,7 +5,9 @@
 
 #include "../vector_types.h"
 
-/* The library writes them when it lets another CUDA thread run; to a thread they are constant. */
+/*
+ * The library writes them when it switches to another CUDA thread; to a thread they are constant.
+ */
 #define DPA_CUDA_BUILTIN extern __thread const __attribute__((tls_model("initial-exec")))
 extern "C" {
 DPA_CUDA_BUILTIN uint3 threadIdx;

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * launch.h - what dpa-nvcc makes of kernels and of <<<>>>.
+ * launch.h - translation of kernels and of <<<>>> by dpa-nvcc.
  *
  *   __global__ void k(int *a, int n) { body }    void k(int *a, int n)
  *                                                { ::dpa_cuda::launch([=]() mutable -> void { body }); }
  *   k<<<grid, block>>>(a, n);                    (::dpa_cuda::config(grid, block), k(a, n));
  *
- * The call of the kernel is a call as any other: overloads, templates, default arguments and conversions
- * are the compiler's.
+ * The call of the kernel is an ordinary call: the compiler handles overloads, templates, default
+ * arguments and conversions.
  */
 #ifndef DPA_CUDA_LAUNCH_H
 #define DPA_CUDA_LAUNCH_H
@@ -35,7 +35,7 @@ template <class Body> struct body_of {
 	{
 		static_cast<Body *>(closure)->~Body();
 	}
-	/* Each thread has parameters of its own. */
+	/* Each thread has its own copies of the parameters. */
 	static void call(const void *closure)
 	{
 		Body mine(*static_cast<const Body *>(closure));
@@ -50,7 +50,7 @@ template <class Body> inline void launch(const Body &body)
 	dpa_cuda_launch(&body_of<Body>::ops, &body);
 }
 
-/* For cudaLaunchKernel(): calls the kernel by pointers to its arguments. */
+/* Call the kernel by pointers to its arguments, for cudaLaunchKernel(). */
 template <class... P> struct entry : dpa_cuda_entry {
 	explicit entry(void (*kernel)(P...))
 	{
@@ -72,7 +72,7 @@ template <class... P> struct entry : dpa_cuda_entry {
 };
 template <class... P> entry(void (*)(P...)) -> entry<P...>;
 
-/* extern __shared__ T name[]: the block's dynamic shared memory, whatever its type. */
+/* extern __shared__ T name[]: the dynamic shared memory of the block, of any type. */
 struct dynamic_shared {
 	template <class T> using array = T[];
 	template <class T> operator array<T> &() const

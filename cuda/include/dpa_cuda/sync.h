@@ -30,7 +30,10 @@ static inline void __syncwarp(unsigned int mask = 0xffffffffu)
 	dpa_cuda_warp(DPA_CUDA_WARP_SYNC, mask, 0, 0, 32);
 }
 
-/* Threads of a block take turns on a thread of the operating system: the compiler alone could reorder. */
+/*
+ * Threads of a block take turns on one thread of the operating system: only the compiler could
+ * reorder.
+ */
 static inline void __threadfence_block(void)
 {
 	__atomic_signal_fence(__ATOMIC_SEQ_CST);

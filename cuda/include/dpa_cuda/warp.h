@@ -84,7 +84,7 @@ static inline int __uni_sync(unsigned int mask, int predicate)
 	return (int)dpa_cuda::common(DPA_CUDA_WARP_UNI, mask, predicate != 0);
 }
 
-/* Threads do not run in step: each is a group of its own until it meets others by a mask. */
+/* Threads do not run in lock step: each is its own group until it meets others by a mask. */
 static inline unsigned int __activemask(void)
 {
 	return 1u << dpa_cuda_lane();
