@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 """Runs programs under dpa-run, alone or as server and client, and keeps the count."""
 import concurrent.futures
+import contextlib
+import glob
 import os
 import random
 import re
@@ -172,14 +174,60 @@ def end_now(p):
     return p.wait()
 
 
+def descendants(pid):
+    """A process and all that it forked, those they forked, and so on. Process IDs."""
+    children = {}
+    for path in glob.glob("/proc/[0-9]*/stat"):
+        with contextlib.suppress(OSError, IndexError):
+            parent = int(read(path).rpartition(")")[2].split()[1])
+            children.setdefault(parent, []).append(int(path.split("/")[2]))
+    found = [pid]
+    for p in found:
+        found += sorted(children.get(p, ()))
+    return found
+
+
+def read(path):
+    with open(path, errors="replace", encoding="utf-8") as f:
+        return f.read()
+
+
+def ticks(task):
+    """State of a thread, and the processor time that it has used, in ticks of the kernel."""
+    words = read(task + "/stat").rpartition(")")[2].split()
+    return words[0], int(words[11]) + int(words[12])
+
+
+def standing(pid, over=0.3):
+    """What the threads of a process and of its descendants do, a line each: state, processor time used
+    in `over` seconds, function of the kernel and system call in which the thread waits. A thread
+    that uses none and waits for a futex stands still; one that uses time gets no result."""
+    tasks = [t for p in descendants(pid) for t in sorted(glob.glob(f"/proc/{p}/task/[0-9]*"))]
+    before, lines = {}, []
+    for t in tasks:
+        with contextlib.suppress(OSError, IndexError):
+            before[t] = ticks(t)[1]
+    time.sleep(over)
+    for t, had in before.items():
+        with contextlib.suppress(OSError, IndexError):
+            state, used = ticks(t)
+            comm, wchan = read(t + "/comm").strip(), read(t + "/wchan").strip("0")
+            call = read(t + "/syscall").split()
+            lines.append(f"{t[6:]} {comm}: state {state}, {used - had} ticks in {over} s"
+                         f"{', in ' + wchan if wchan else ''}, system call {call[0]}")
+    return "\n".join(lines)
+
+
 def finish(p, end):
-    """Waits until `end`, then ends the process; its result."""
+    """Waits until `end`, then ends the process; its result. Output of one that was ended so shows
+    what its threads did."""
     try:
         rc = p.wait(max(end - time.monotonic(), 0.01))
         late = ""
     except subprocess.TimeoutExpired:
+        late = standing(p.pid)
         rc = end_now(p)
-        late = "\nended by the test: it did not finish in time"
+        late = f"\nended by the test: it did not finish in time\n{late}"
     p.out.seek(0)
     return Result(rc, p.out.read().decode(errors="replace") + late, p.cmd)
 

@@ -9,17 +9,14 @@ import json
 import re
 import time
 
-from harness import free_port, wait_listen
+from harness import free_port, patience, wait_listen
+from sides import Wrong, until
 
 RUN = "/dpa/bin/dpa-run"
 USER = "setpriv --reuid 12345 --regid 12345 --clear-groups --inh-caps=-all"
 WAYS = (("preload", RUN), ("no preload", f"{RUN} --no-preload"),
         ("preload, an ordinary user", f"{USER} {RUN}"),
         ("no preload, an ordinary user", f"{USER} {RUN} --no-preload"))
-
-
-class Wrong(Exception):
-    """What was not as it must be."""
 
 
 def must(machine, command, limit=60):
@@ -184,10 +181,7 @@ def traffic(machine, way, device, port):
     index = index_of(machine, way, device)
     command = f"{way} ibv_rc_pingpong -d {device} -g {index} -p {port} -n 50 -c"
     n = machine.start(command)
-    for _ in range(200):
-        if machine.listening(port):
-            break
-        time.sleep(0.05)
+    until(lambda: machine.listening(port), 20)
     rc, out = machine.sh(f"{command} 127.0.0.1", 120)
     served, said = machine.wait(n, 30 if rc == 0 else 2)
     if rc or served or "usec/iter" not in out:
@@ -206,7 +200,7 @@ def off_host(sides, way):
     index = index_of(machine, way, "dpa0")
     server = sides.runner.start(sides.argv("dpa_verify --total 1M", port, 4, True))
     try:
-        if not wait_listen(server, port, time.monotonic() + 20, sides.runner.tcp_tables()):
+        if not wait_listen(server, port, time.monotonic() + patience(20), sides.runner.tcp_tables()):
             raise Wrong("the host's server does not listen")
         rc, out = machine.sh(f"{way} dpa_verify --total 1M -d dpa0 -g {index} -p {port} "
                              f"{machine.host.v4} 2>&1")
@@ -259,5 +253,5 @@ def run(report, sides, only):
         try:
             call(sides)
             report.ok(name)
-        except (Wrong, StopIteration, TypeError) as e:
+        except (RuntimeError, StopIteration, TypeError, ValueError) as e:
             report.fail(name, f"{type(e).__name__}: {e}")

@@ -5,9 +5,8 @@ tells by which device the bytes went.
 """
 import re
 
-import beside
 from beside import RUN, USER, must
-from sides import Ours, Theirs, Wrong, serve, until
+from sides import Ours, Theirs, Wrong, serve, try_case, until
 
 OTHER = "10.99.0.1"  # of the guest, but not of rxe0
 PAIRS = [("rping -s -C 5 -v", "rping -c -a {A} -C 5 -v"),
@@ -197,11 +196,8 @@ def run(report, sides, only):
         name = f"both rdma_cms: {name}"
         if not only.search(name):
             continue
-        try:
-            if not prepared:
-                must(sides.machine, f"ip addr add {OTHER}/32 dev lo")
-                prepared = True
-            call(*args)
-            report.ok(name)
-        except (Wrong, beside.Wrong, RuntimeError) as e:
-            report.fail(name, str(e))
+        if not prepared:
+            try_case(report, "both rdma_cms: another address of the guest", must,
+                     (sides.machine, f"ip addr add {OTHER}/32 dev lo"))
+            prepared = True
+        try_case(report, name, call, args)

@@ -9,7 +9,7 @@ import signal
 import sys
 
 import apps
-from sides import Ours, Pair, Theirs, Wrong, pair_case, serve, until
+from sides import Ours, Pair, Theirs, Wrong, pair_case, serve, try_case, until
 
 
 def ends(server, sout, cout):
@@ -148,8 +148,4 @@ def run(report, sides, only, control):
     for name, case, args in pairs(theirs, theirs) if control else cases(ours, theirs):
         if not only.search(name):
             continue
-        try:
-            case(*args)
-            report.ok(name)
-        except (Wrong, RuntimeError) as e:
-            report.fail(name, str(e))
+        try_case(report, name, case, args)

@@ -21,7 +21,8 @@ import time
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))),
                                 "wire"))
 
-import netns  # noqa: E402
+import netns  # noqa: E402, also finds harness
+from harness import patience  # noqa: E402
 
 PROGRAMS = ["ibv_devices", "ibv_devinfo", "ibv_rc_pingpong", "ibv_uc_pingpong", "ibv_ud_pingpong",
             "ibv_srq_pingpong", "ib_send_bw", "ib_write_bw", "ib_read_bw", "ib_atomic_bw",
@@ -60,7 +61,15 @@ done
 """
 
 
-class Failure(Exception):
+# What the processes of the guest do, a line a thread: state, ticks of the processor used in user and kernel
+# mode, function of the kernel, system call. Then connections of either rdma_cm.
+STANDING = ("for t in /proc/[0-9]*/task/[0-9]*; do c=$(tr '\\0' ' ' < $t/cmdline); [ -n \"$c\" ] || continue; "
+            "echo \"${t#/proc/} $c: $(sed 's/.*) //' $t/stat | cut -d' ' -f1,12,13) $(cat $t/wchan) "
+            "$(cut -d' ' -f1 $t/syscall)\"; done 2> /dev/null; rdma resource show cm_id; "
+            "! test -x /dpa/bin/dpactl || /dpa/bin/dpactl ps")
+
+
+class Failure(RuntimeError):
     """The virtual machine could not be made or did not answer."""
 
 
@@ -228,7 +237,7 @@ class Machine:
 
     def __init__(self, folder, extra, mtu=1500, tree=None):
         self.folder, self.serial, self.p, self.count = os.path.abspath(folder), None, None, 0
-        self.pending = b""
+        self.pending, self.silent = b"", False
         self.host = netns.Host(1)
         try:
             self.v4, self.v6 = "10.77.0.2", "fd77::2"
@@ -268,7 +277,7 @@ class Machine:
             preexec_fn=lambda: libc.prctl(netns.PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0))
         theirs.close()
         self.serial = ours
-        self.wait_line(b"guest is up", 300)
+        self.wait_line(b"guest is up", patience(300))
 
     def wait_line(self, word, limit):
         """What came before the line that starts with word, and that line."""
@@ -287,6 +296,7 @@ class Machine:
             except socket.timeout:
                 more = None
             if not more:
+                self.silent = True
                 raise Failure(f"the guest {'does not answer' if more is None else 'has ended'}:\n"
                               + self.console_text())
             self.pending += more
@@ -296,8 +306,12 @@ class Machine:
             return f.read()[-2000:]
 
     def sh(self, command, limit=60):
-        """Runs one line in the guest's shell: exit status and output."""
+        """Runs one line in the guest's shell: exit status and output. After the first line without an
+        answer none is tried: the shell is still at that one."""
+        if self.silent:
+            raise Failure("the guest did not answer before")
         self.count += 1
+        limit = patience(limit)
         self.serial.settimeout(limit)
         self.serial.sendall(f"{self.count} {command}\n".encode())
         out, line = self.wait_line(f"={self.count}= ".encode(), limit)
@@ -311,15 +325,20 @@ class Machine:
         return n
 
     def wait(self, n, limit=120):
-        """Exit status and output of what start() began; after the limit it is ended."""
-        end = time.monotonic() + limit
+        """Exit status and output of what start() began; after the limit it is ended, and the output
+        shows what the guest's processes did."""
+        end = time.monotonic() + patience(limit)
         while time.monotonic() < end:
             rc, out = self.sh(f"cat /tmp/{n}.rc")
             if rc == 0:
                 return int(out), self.sh(f"cat /tmp/{n}.out")[1]
             time.sleep(0.1)
+        doing = self.standing()
         self.sh(f"pkill -P $(cat /tmp/{n}.pid)")
-        return -1, self.sh(f"cat /tmp/{n}.out")[1] + "\nended by the test: not in time"
+        return -1, self.sh(f"cat /tmp/{n}.out")[1] + f"\nended by the test: not in time\n{doing}"
+
+    def standing(self):
+        return self.sh(STANDING)[1]
 
     def listening(self, port):
         # the only colon-and-hex of this form in the tables is a local port in state LISTEN

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 """The host's side and the guest's, and a server of one with a client of the other."""
+import contextlib
 import os
 import re
 import shlex
@@ -7,10 +8,10 @@ import signal
 import subprocess
 import time
 
-from harness import finish
+from harness import finish, patience, standing
 
 
-class Wrong(Exception):
+class Wrong(RuntimeError):
     """What was not as it must be."""
 
 
@@ -33,12 +34,28 @@ class Pair:
         return re.sub("{[AB]}", f"IPv{family}", words)
 
 
-class Ours:
+class Side:
+    """What both sides have in common."""
+
+    def __init__(self):
+        self.started = []
+
+    def end_all(self):
+        """Ends what a case that failed has left."""
+        for p in self.started:
+            if not self.ended(p):
+                self.end(p, signal.SIGKILL)
+                self.wait(p, 10)
+        self.started.clear()
+
+
+class Ours(Side):
     """The host's side."""
 
     device = "dpa0"
 
     def __init__(self, sides):
+        super().__init__()
         self.host = sides.machine.host
         self.runner, self.address = sides.runner, {4: self.host.v4, 6: self.host.v6}
         self.dpactl = [os.path.join(sides.build, "bin", "dpactl"), "ps"]
@@ -46,8 +63,10 @@ class Ours:
         self.preload = os.path.join(sides.build, "tests", "cm_gate.so")
 
     def start(self, command, env=None):
-        return self.runner.start(command if isinstance(command, list) else shlex.split(command),
-                                 env)
+        p = self.runner.start(command if isinstance(command, list) else shlex.split(command), env,
+                              session=True)
+        self.started.append(p)
+        return p
 
     def run(self, argv):
         return subprocess.run(self.host.enter(argv), stdin=subprocess.DEVNULL,
@@ -67,15 +86,25 @@ class Ours:
     def member(self, group):
         return group in self.run(["ip", "maddr", "show"])
 
+    def standing(self, p):
+        """What its threads do, and the connections of the adapter instance."""
+        return standing(p.pid) + "\n" + self.run(self.dpactl)
+
     def wait(self, p, limit):
-        r = finish(p, time.monotonic() + limit)
-        return r.rc, r.text()
+        until(lambda: self.ended(p), limit)
+        doing = "" if self.ended(p) else self.run(self.dpactl)
+        r = finish(p, time.monotonic())
+        return r.rc, r.text() + doing
 
     def text(self, p):
         return os.pread(p.out.fileno(), 1 << 20, 0).decode(errors="replace")
 
     def end(self, p, sig=signal.SIGTERM):
-        p.send_signal(sig)
+        """SIGKILL is for what it forked, too."""
+        if sig == signal.SIGKILL and p.poll() is None:
+            os.killpg(p.pid, sig)
+        else:
+            p.send_signal(sig)
 
     def exists(self, name):
         return os.path.exists(self.path(name))
@@ -95,21 +124,24 @@ class Ours:
         return os.path.join(self.folder, name)
 
 
-class Theirs:
+class Theirs(Side):
     """The guest's."""
 
     device = "rxe0"
     preload = "/bin/cm_gate.so"
 
     def __init__(self, sides):
+        super().__init__()
         self.machine, self.gid = sides.machine, sides.guest_gid
         self.address = {4: self.machine.v4, 6: self.machine.v6}
 
     def start(self, command, env=None):
         n = self.machine.count
         words = "".join(f"{k}={v} " for k, v in (env or {}).items())
-        return self.machine.start(
+        self.machine.start(
             f"sh -c 'echo $$ > /tmp/{n}.own; exec {'env ' + words if words else ''}{command}'")
+        self.started.append(n)
+        return n
 
     def has(self, path):
         return self.machine.sh(f"test -e {path}")[0] == 0
@@ -128,10 +160,17 @@ class Theirs:
     def member(self, group):
         return group in self.machine.sh("ip maddr show")[1]
 
+    def standing(self, n):
+        """What the threads of all of the guest's processes do, and its connections."""
+        return self.machine.standing()
+
     def wait(self, n, limit):
+        doing = ""
         if not until(lambda: self.ended(n), limit):
+            doing = "\nended by the test: not in time\n" + self.standing(n)
             self.end(n, signal.SIGKILL)
-        return self.machine.wait(n, 10)
+        rc, out = self.machine.wait(n, 10)
+        return rc, out + doing
 
     def text(self, n):
         return self.machine.sh(f"cat /tmp/{n}.out")[1]
@@ -180,20 +219,35 @@ class Gate:
 
 
 def until(what, limit=60):
-    """Polls; the last result, true or not."""
-    end = time.monotonic() + limit
+    """Polls for as many seconds, or more on a busy machine; the last result, true or not."""
+    end = time.monotonic() + patience(limit)
     while not (got := what()) and time.monotonic() < end:
         time.sleep(0.1)
     return got
 
 
 def serve(side, command, tcp=None, env=None):
+    """Starts a server; it listens, or has ended."""
     s = side.start(command, env)
-    if "mckey" in command:
-        until(lambda: side.ended(s) or side.member("239.1.1.1"))
-    else:
-        until(lambda: side.ready(s, tcp))
+    if not until(lambda: side.ended(s) or side.member("239.1.1.1") if "mckey" in command else
+                 side.ready(s, tcp)):
+        doing = side.standing(s)
+        side.end(s, signal.SIGKILL)
+        raise Wrong(f"{command}: it does not listen\n{side.wait(s, 10)[1]}\n{doing}")
     return s
+
+
+def try_case(report, name, case, args):
+    """One line in the report; nothing that the case started is left."""
+    try:
+        case(*args)
+        report.ok(name)
+    except (RuntimeError, LookupError, ValueError) as e:
+        report.fail(name, f"{type(e).__name__}: {e}")
+    for side in args:
+        if isinstance(side, Side):
+            with contextlib.suppress(RuntimeError):  # of a guest that does not answer
+                side.end_all()
 
 
 def pair_case(server, client, pair, family):
