@@ -81,6 +81,12 @@ void cma_conn_free(struct cma_conn *c)
 	free(c);
 }
 
+/* True if the peer must be notified should this process die now. */
+static bool tells_peer(const struct cma_conn *c)
+{
+	return c->cm.state != DPA_CM_ST_TIMEWAIT && c->cm.state != DPA_CM_ST_CLOSED;
+}
+
 /* Publishes the record for the process that finds it after this one has died. */
 static void publish_conn(struct cma_conn *c)
 {
@@ -92,7 +98,7 @@ static void publish_conn(struct cma_conn *c)
 		.service_id = c->cm.service_id,
 		.remote_qpn = c->cm.remote_qpn,
 		.id = c->id ? c->id->id : 0,
-		.tell_peer = c->cm.state != DPA_CM_ST_TIMEWAIT && c->cm.state != DPA_CM_ST_CLOSED,
+		.tell_peer = tells_peer(c),
 		.state = (uint8_t)c->cm.state,
 		.qp_type = (uint8_t)c->cm.qp,
 		.sport = c->id ? cma_addr_port(&c->id->src) : 0,
@@ -133,13 +139,28 @@ void cma_requests_again(void)
 	}
 }
 
+/*
+ * Sends the MAD of a step and publishes the record. A process that is killed between the two must leave
+ * a peer that another process still notifies: the record that promises this is published before the
+ * MAD is sent, and the record that ends it after. The peer ignores a second message of its end.
+ */
+static void send_and_publish(struct cma_conn *c, const struct dpav_cm_effects *out)
+{
+	const bool first = tells_peer(c);
+
+	if (first)
+		publish_conn(c);
+	if (out->send)
+		send_mad(c, &out->mad);
+	if (!first)
+		publish_conn(c);
+}
+
 static void carry_out(struct cma_conn *c, const struct dpav_cm_effects *out)
 {
 	if (out->record_changed)
 		dpav_cm_index_put(&cma.index, &c->entry, &out->record);
-	publish_conn(c);
-	if (out->send)
-		send_mad(c, &out->mad);
+	send_and_publish(c, out);
 	cma_timer_set(c, out->deadline);
 	cma_reach_update(c);
 	if (out->event.type != DPA_CM_EV_NONE)

@@ -225,8 +225,27 @@ int dpa_hw_gsi_id_new(struct dpa_hw_gsi *gsi, uint32_t *local_id)
 	return 0;
 }
 
+#define RECORDS 64u /* later ids take the places of earlier ones */
+static struct dpa_gsi_id records[RECORDS];
+
 void dpa_hw_gsi_id_set(struct dpa_hw_gsi *gsi, const struct dpa_gsi_id *id)
 {
+	pthread_mutex_lock(&gsi->lock);
+	records[id->local_id % RECORDS] = *id;
+	pthread_mutex_unlock(&gsi->lock);
+}
+
+bool fake_gsi_record(uint32_t remote_id, struct dpa_gsi_id *id)
+{
+	bool found = false;
+
+	pthread_mutex_lock(&the_gsi.lock);
+	for (size_t i = 0; i < RECORDS && !found; i++) {
+		*id = records[i];
+		found = id->local_id && id->remote_id == remote_id;
+	}
+	pthread_mutex_unlock(&the_gsi.lock);
+	return found;
 }
 
 void dpa_hw_gsi_id_free(struct dpa_hw_gsi *gsi, uint32_t local_id)

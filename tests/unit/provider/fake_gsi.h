@@ -43,6 +43,11 @@ bool fake_gsi_pending(void);
 int fake_gsi_release(bool reverse);
 /* A MAD arrives from elsewhere: from->sgid is the receiver's GID, from->dgid the sender's. */
 void fake_gsi_inject(const struct dpa_gsi_addr *from, const uint8_t *mad);
+/*
+ * Copy the record of the id whose peer has this id, as it was published last. False: none. The hook
+ * `copies` may call it.
+ */
+bool fake_gsi_record(uint32_t remote_id, struct dpa_gsi_id *id);
 /* An id of a process that died is there to be taken over; one at a time. */
 void fake_gsi_leave(const struct dpa_gsi_id *id);
 /* Calls `ready` as a device thread does when there may be something. */
