@@ -164,14 +164,23 @@ struct dpa_board_cqinfo {
 
 /*
  * A memory region's record for display: 24 bytes. A process shows DPA_BOARD_MRINFO regions at most.
- * Relaxed.
+ *
+ * word   written by the process, in one store: under hw->ctl, after addr and length (seq_cst; key 0:
+ *        release); without a lock, by compare-and-swap of the same key, when peers lose the mapped way
+ *        (seq_cst). Read by tools (acquire).
+ * addr, length   written under hw->ctl while key is 0 (relaxed).
  */
 #define DPA_BOARD_MRINFO 64
 struct dpa_board_mrinfo {
-	uint32_t key; /* 0: none. A new key is written last; 0 is written first */
-	uint8_t way;  /* enum dpa_mr_way */
-	uint8_t why;  /* enum dpa_share_why: why there is no faster way */
-	uint8_t rsvd[2];
+	union {
+		struct {
+			uint32_t key; /* 0: none */
+			uint8_t way;  /* enum dpa_mr_way */
+			uint8_t why;  /* enum dpa_share_why: why there is no faster way */
+			uint8_t rsvd[2];
+		};
+		uint64_t word;
+	};
 	uint64_t addr, length;
 };
 

@@ -321,7 +321,7 @@ static enum dpa_mr_way way_of(const struct dpa_hw *hw, const struct dpa_mr *mr)
 {
 	if (!(mr->access & REMOTE) || mr->kind == DPA_KIND_NULL)
 		return DPA_WAY_LOCAL;
-	if (atomic_load_explicit(&hw->export->mr_area[mr - hw->export->mr], memory_order_relaxed))
+	if (atomic_load_explicit(&hw->export->mr_area[mr - hw->export->mr], memory_order_seq_cst))
 		return DPA_WAY_MAPPED;
 	return mr->qpn || mr->kind == DPA_KIND_FOREIGN || mr->why == DPA_SHARE_DIRECT ||
 			       mr->why == DPA_SHARE_GUARD
@@ -339,18 +339,70 @@ static struct dpa_board_mrinfo *info_of(struct dpa_hw *hw, uint32_t key)
 	return NULL;
 }
 
+static uint64_t shown_word(const struct dpa_mr *mr, uint32_t key, enum dpa_mr_way way)
+{
+	/* it had an area, which ended without a lock: dpa_share_show_revoked() */
+	const bool ended = mr->why == DPA_SHARE_YES && way == DPA_WAY_PROCESS_VM;
+	const struct dpa_board_mrinfo i = {
+		.key = key, .way = (uint8_t)way, .why = ended ? DPA_SHARE_FORKED : mr->why};
+
+	return i.word;
+}
+
+/*
+ * An area may end meanwhile, without a lock. Either this call sees that mr_area[] is 0 and stores again,
+ * or dpa_share_show_revoked() sees what is stored here: each writes its own word before it reads the
+ * other's (seq_cst).
+ */
 void dpa_share_show(struct dpa_hw *hw, const struct dpa_mr *mr, uint32_t key)
 {
 	struct dpa_board_mrinfo *info = info_of(hw, key);
+	enum dpa_mr_way way, was;
 
 	info = info ? info : info_of(hw, 0);
 	if (!info)
 		return;
-	info->way = (uint8_t)way_of(hw, mr);
-	info->why = mr->why;
 	info->addr = mr->addr;
 	info->length = mr->length;
-	__atomic_store_n(&info->key, key, __ATOMIC_RELEASE);
+	way = way_of(hw, mr);
+	do {
+		was = way;
+		__atomic_store_n(&info->word, shown_word(mr, key, was), __ATOMIC_SEQ_CST);
+		way = way_of(hw, mr);
+	} while (way != was);
+}
+
+static struct dpa_board_mrinfo *info_of_entry(struct dpa_hw *hw, uint32_t r)
+{
+	struct dpa_board_mrinfo *info = dpa_board_mrinfo(hw->board, hw->board->slot);
+
+	for (uint32_t i = 0; info && i < DPA_BOARD_MRINFO; i++) {
+		uint32_t key = __atomic_load_n(&info[i].key, __ATOMIC_SEQ_CST);
+
+		if (key && key >> DPA_KEY_TAG_BITS == r)
+			return &info[i];
+	}
+	return NULL;
+}
+
+/* A word with another key is a later region's, which has shown itself what it is. */
+void dpa_share_show_revoked(struct dpa_hw *hw, uint32_t r)
+{
+	struct dpa_board_mrinfo *info = info_of_entry(hw, r), i;
+	uint64_t was;
+
+	if (!info)
+		return;
+	was = __atomic_load_n(&info->word, __ATOMIC_SEQ_CST);
+	do {
+		i.word = was;
+		if (i.key >> DPA_KEY_TAG_BITS != r || i.way != DPA_WAY_MAPPED ||
+		    atomic_load_explicit(&hw->export->mr_area[r], memory_order_seq_cst))
+			return;
+		i.way = DPA_WAY_PROCESS_VM;
+		i.why = DPA_SHARE_FORKED;
+	} while (!__atomic_compare_exchange_n(&info->word, &was, i.word, false, __ATOMIC_SEQ_CST,
+					      __ATOMIC_SEQ_CST));
 }
 
 void dpa_share_hide(struct dpa_hw *hw, uint32_t key)

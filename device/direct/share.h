@@ -109,6 +109,11 @@ void dpa_share_drop(struct dpa_hw *hw, uint64_t addr, uint64_t length);
 void dpa_share_show(struct dpa_hw *hw, const struct dpa_mr *mr, uint32_t key);
 void dpa_share_hide(struct dpa_hw *hw, uint32_t key);
 /*
+ * Show that peers lost the mapped way to the region of entry r. Call it after mr_area[r] is 0. Takes no
+ * lock, waits for nothing; any thread, also within a signal handler.
+ */
+void dpa_share_show_revoked(struct dpa_hw *hw, uint32_t r);
+/*
  * Return a word of an area in the device's own mapping; NULL: it is in none. Context: a QP's lock.
  */
 uint64_t *dpa_share_word(struct dpa_hw *hw, uint64_t addr);

@@ -100,10 +100,12 @@ void dpa_share_revoke(struct dpa_hw *hw, uint32_t i, uint32_t serial)
 	for (uint32_t r = 0; r < hw->mrs.used_max; r++) {
 		uint32_t at = i + 1;
 
-		if (atomic_compare_exchange_strong_explicit(&hw->export->mr_area[r], &at, 0,
-							    memory_order_seq_cst,
-							    memory_order_relaxed))
-			atomic_fetch_add_explicit(&hw->export->mr_gen[r], 1, memory_order_seq_cst);
+		if (!atomic_compare_exchange_strong_explicit(&hw->export->mr_area[r], &at, 0,
+							     memory_order_seq_cst,
+							     memory_order_relaxed))
+			continue;
+		atomic_fetch_add_explicit(&hw->export->mr_gen[r], 1, memory_order_seq_cst);
+		dpa_share_show_revoked(hw, r);
 	}
 }
 

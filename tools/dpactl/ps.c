@@ -91,10 +91,13 @@ static uint32_t each_mr(struct ctl *c, const struct proc *p, mr_fn *fn, void *ar
 	uint32_t n = 0;
 
 	for (int i = 0; from && i < DPA_BOARD_MRINFO; i++) {
-		uint32_t key = __atomic_load_n(&from[i].key, __ATOMIC_ACQUIRE);
-		struct mr mr = {.i = from[i]};
+		struct mr mr = {.i.word = __atomic_load_n(&from[i].word, __ATOMIC_ACQUIRE)};
+		const uint32_t key = mr.i.key;
 
-		if (!key || mr.i.key != key || mr.i.way >= DPA_WAYS || mr.i.why >= DPA_SHARE_NUM)
+		mr.i.addr = __atomic_load_n(&from[i].addr, __ATOMIC_RELAXED);
+		mr.i.length = __atomic_load_n(&from[i].length, __ATOMIC_ACQUIRE);
+		if (!key || __atomic_load_n(&from[i].key, __ATOMIC_RELAXED) != key ||
+		    mr.i.way >= DPA_WAYS || mr.i.why >= DPA_SHARE_NUM)
 			continue;
 		judge_way(p, &mr);
 		fn(arg, &mr);

@@ -48,6 +48,17 @@ static inline enum dpa_share_why why(uint32_t k)
 	return (enum dpa_share_why)th->hw->export->mr[k >> DPA_KEY_TAG_BITS].why;
 }
 
+/* The region's record for dpactl ps. */
+static inline const struct dpa_board_mrinfo *shown(uint32_t k)
+{
+	uint32_t i = 0;
+
+	while (i < DPA_BOARD_MRINFO && th_mrinfo[i].key != k)
+		i++;
+	cr_assert_lt(i, DPA_BOARD_MRINFO, "it is not shown");
+	return &th_mrinfo[i];
+}
+
 /* False: not possible here. */
 static inline bool open_under(enum dpa_cfg_share policy)
 {

@@ -146,12 +146,15 @@ Test(memory_calls, beside_threads)
 	cr_expect_eq(mremap(mem, 0, PAGE, MREMAP_MAYMOVE), MAP_FAILED);
 	cr_expect_eq(errno, ENOMEM);
 	cr_expect_neq(area_of(key), 0u);
+	cr_expect_eq(shown(key)->way, DPA_WAY_MAPPED);
 	cr_expect_eq(madvise(mem, PAGE, MADV_WILLNEED), 0, "a hint is one");
 	gen = atomic_load(&th->hw->export->mr_gen[key >> DPA_KEY_TAG_BITS]);
 	cr_expect_eq(mprotect(mem, PAGE, PROT_READ), 0);
 	cr_expect_eq(area_of(key), 0u);
 	cr_expect_neq(atomic_load(&th->hw->export->mr_gen[key >> DPA_KEY_TAG_BITS]), gen);
 	cr_expect_null(dpa_share_word(th->hw, (uintptr_t)mem + PAGE));
+	cr_expect_eq(shown(key)->way, DPA_WAY_PROCESS_VM, "as dpactl ps shows it");
+	cr_expect_eq(shown(key)->why, DPA_SHARE_FORKED);
 	cr_expect(th_check(mem, BYTES, 3));
 	cr_expect_eq(mprotect(mem, PAGE, PROT_READ | PROT_WRITE), 0);
 	cr_expect_eq(munmap(mem + 8 * PAGE, 8 * PAGE), 0);

@@ -10,6 +10,7 @@
 
 #include <stdio.h>
 #include <string.h>
+#include "board/board.h"
 #include "ctx/cq.h"
 #include "ctx/hw.h"
 #include "ctx/qp.h"
@@ -132,6 +133,8 @@ extern struct th_owned {
 	uint32_t qpn, slot, gen;
 } th_owned[4];
 extern struct dpa_board_qpinfo *th_info;
+/* Regions as the device shows them to tools. */
+extern struct dpa_board_mrinfo th_mrinfo[DPA_BOARD_MRINFO];
 extern struct th_xrc_srq {
 	uint32_t srqn, xrcd;
 } th_xrc_srq;		       /* the XRC SRQ that this process has; srqn 0: none */

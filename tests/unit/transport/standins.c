@@ -468,9 +468,11 @@ const char *const dpa_share_why_text[DPA_SHARE_NUM] = {
 #undef X
 };
 
+struct dpa_board_mrinfo th_mrinfo[DPA_BOARD_MRINFO];
+
 struct dpa_board_mrinfo *dpa_board_mrinfo(struct dpa_board *b, uint32_t slot)
 {
-	return NULL;
+	return th_mrinfo;
 }
 
 struct dpa_board_cqinfo *dpa_board_cqinfo(struct dpa_board *b, uint32_t slot)
