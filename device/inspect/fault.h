@@ -3,6 +3,7 @@
 #ifndef DPA_INSPECT_FAULT_H
 #define DPA_INSPECT_FAULT_H
 
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include "inspect/frame.h"
@@ -30,6 +31,7 @@ struct dpa_shown {
 	struct dpa_frame f;
 	dpa_inspect_emit_fn *emit;
 	void *arg;
+	_Atomic uint32_t *users; /* of the path that the frame leaves by; NULL: none */
 };
 
 /* A frame that is held back. */

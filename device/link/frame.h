@@ -60,6 +60,12 @@ void dpa_pkt_of_slot(const struct dpa_slot *s, struct dpa_roce_pkt *pkt);
  */
 void dpa_inspect(struct dpa_hw *hw, enum dpa_inspect_at at, const struct dpa_frame *f,
 		 dpa_inspect_emit_fn *emit, void *arg);
+/*
+ * The same at DPA_AT_TX. *users is one higher for each frame that is held back, until it has been
+ * emitted. It stays valid while the device is open.
+ */
+void dpa_inspect_tx(struct dpa_hw *hw, const struct dpa_frame *f, dpa_inspect_emit_fn *emit,
+		    void *arg, _Atomic uint32_t *users);
 /* Pass on delayed frames whose time has come. Returns their number. Context: no lock held. */
 int dpa_inspect_poll(struct dpa_hw *hw);
 /* Time (ns, dpa_now_ns()) when the next delayed frame is due; UINT64_MAX: none. */

@@ -187,8 +187,11 @@ static void send_held(struct dpa_hw *hw, struct dpa_held *list)
 {
 	struct dpa_inspect *in = hw->insp;
 
-	for (struct dpa_held *h = list; h; h = h->next)
+	for (struct dpa_held *h = list; h; h = h->next) {
 		pass_on(hw, &h->s);
+		if (h->s.users) /* the path may get another address from now on */
+			atomic_fetch_sub_explicit(h->s.users, 1, memory_order_release);
+	}
 	dpa_spin_lock(&in->lock);
 	dpa_fault_done(&in->fault, list);
 	new_due(hw, &in->fault);
@@ -222,9 +225,12 @@ static bool hold_packet(struct dpa_hw *hw, const struct dpa_fault_act *a, const 
 	uint32_t copies = a->kinds & 1u << DPA_FAULT_DUP ? 2 : 1;
 	uint64_t now = dpa_now_ns();
 
-	for (uint32_t i = 0; i < copies; i++)
+	for (uint32_t i = 0; i < copies; i++) {
 		if (!dpa_fault_hold(q, now, a, s))
 			dpa_count(hw, DPA_CNT_fault_overflow, 1);
+		else if (s->users) /* the caller has a hold on it, too */
+			atomic_fetch_add_explicit(s->users, 1, memory_order_relaxed);
+	}
 	return new_due(hw, q);
 }
 
@@ -281,6 +287,17 @@ void dpa_inspect(struct dpa_hw *hw, enum dpa_inspect_at at, const struct dpa_fra
 		pass_on(hw, &s);
 	else
 		with_faults(hw, &s);
+}
+
+void dpa_inspect_tx(struct dpa_hw *hw, const struct dpa_frame *f, dpa_inspect_emit_fn *emit,
+		    void *arg, _Atomic uint32_t *users)
+{
+	struct dpa_shown s = {.at = DPA_AT_TX, .f = *f, .emit = emit, .arg = arg, .users = users};
+
+	if (faults_on(hw))
+		with_faults(hw, &s);
+	else
+		pass_on(hw, &s);
 }
 
 bool dpa_inspect_only_drops(struct dpa_hw *hw)

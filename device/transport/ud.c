@@ -294,19 +294,19 @@ static int mcast_send(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_c
 }
 
 /*
- * True if a MAD waits for a path: all of them are in use for a moment, as while a fault holds frames.
- * Each flow label of IPv6 takes one. Other datagrams are lost then.
+ * True if the datagram waits for a path: all of them are in use for a moment, as while a fault holds a
+ * frame of each. Each flow label of IPv6 takes one. After a while it is lost, as in dpa_ud_waited().
  */
 static bool waits_for_path(struct dpa_hw_qp *qp)
 {
 	uint64_t now = dpa_now_ns();
 
-	if (!qp->gsi || qp->leaving)
+	if (qp->leaving)
 		return false;
 	qp->ud.held_by = NULL;
 	if (!qp->req.ud_since)
 		qp->req.ud_since = now;
-	if (now - qp->req.ud_since > GSI_PATIENCE_NS)
+	if (now - qp->req.ud_since > (qp->gsi ? GSI_PATIENCE_NS : UD_PATIENCE_NS))
 		return false;
 	dpa_schedule(qp, now + PATH_WAIT_NS);
 	return true;

@@ -389,15 +389,11 @@ static void unlink_it(struct dpa_wire *w, struct dpa_remote *r)
 /*
  * Takes a remote without users and gives it this path. Takes the next one that was used once only,
  * or not since the last round. Its rings are empty, because datagrams leave before the hold is
- * dropped, unless a fault delays them.
+ * dropped; one that a fault delays has a hold of its own. EBUSY: each has a user.
  */
-static struct dpa_remote *reuse_remote(struct dpa_hw *hw, struct dpa_wire *w,
-				       const struct dpa_roce_net *net, uint32_t scope, uint64_t key)
+static struct dpa_remote *reuse_remote(struct dpa_wire *w, const struct dpa_roce_net *net,
+				       uint32_t scope, uint64_t key)
 {
-	if (atomic_load_explicit(&hw->inspect_held, memory_order_acquire)) {
-		errno = EBUSY;
-		return NULL;
-	}
 	for (uint32_t i = 0; i < 2 * DPA_WIRE_UD; i++) {
 		struct dpa_remote *r = w->ud[w->ud_at++ % DPA_WIRE_UD];
 		uint32_t none = 0;
@@ -433,7 +429,7 @@ static struct dpa_remote *find_or_make(struct dpa_hw *hw, struct dpa_wire *w,
 	if (r)
 		return r;
 	if (!stays && w->nud == DPA_WIRE_UD) {
-		r = reuse_remote(hw, w, net, scope, key);
+		r = reuse_remote(w, net, scope, key);
 	} else {
 		r = remote_new(hw, w, net, scope);
 		if (r) {

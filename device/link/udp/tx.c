@@ -397,7 +397,7 @@ static void show_tx_entry(struct dpa_remote *r, struct dpa_tx *tx, const struct 
 		take_bytes(&src, payload, pkt.len);
 		pkt.payload = payload;
 		f.n = dpa_roce_encode_all(&f.net, &pkt, room + DPA_FRAME_ROOM, DPA_FRAME_BYTES);
-		dpa_inspect(r->peer.hw, DPA_AT_TX, &f, emit_frame, tx);
+		dpa_inspect_tx(r->peer.hw, &f, emit_frame, tx, &r->users);
 	}
 }
 

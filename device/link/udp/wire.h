@@ -72,7 +72,8 @@ struct dpa_remote {
 	/*
 	 * Datagrams go to every sender of one, and a sender may use many addresses. So when there
 	 * are too many remotes, one that only sent datagrams gets another path. A thread that sends
-	 * a datagram has a hold on it (users; any thread). DPA_REMOTE_TURNS is added under the
+	 * a datagram has a hold on it (users; any thread), and so has each frame that a fault holds
+	 * back. DPA_REMOTE_TURNS is added under the
 	 * wire's lock while the path changes, by the thread that found no user. key may be compared
 	 * without a hold, net only with one.
 	 */

@@ -76,6 +76,29 @@ Test(frames, later)
 	dpa_inspect_fini(&hw);
 }
 
+/* Each copy that is held back is a user of its path until it has left. */
+Test(frames, keep_their_path)
+{
+	uint8_t room[DPA_FRAME_ROOM + 64] = {[DPA_FRAME_ROOM] = 0x64};
+	struct dpa_frame f = {.p = room + DPA_FRAME_ROOM, .n = 64};
+	static const char *const faults[] = {"delay=100%:1ms,dup=100%", "reorder=100%,dup=100%"};
+	_Atomic uint32_t users = 1; /* the caller */
+
+	for (size_t i = 0; i < 2; i++) {
+		open_with(faults[i]);
+		dpa_inspect_tx(&hw, &f, emit, NULL, &users);
+		cr_expect_eq(atomic_load(&users), 3u);
+		th_now += 1000000;
+		cr_expect_eq(dpa_inspect_poll(&hw), 2);
+		cr_expect_eq(atomic_load(&users), 1u);
+		dpa_inspect_fini(&hw);
+	}
+	open_with("drop=100%");
+	dpa_inspect_tx(&hw, &f, emit, NULL, &users);
+	cr_expect_eq(atomic_load(&users), 1u);
+	dpa_inspect_fini(&hw);
+}
+
 Test(frames, no_more_than_there_is_room_for)
 {
 	open_with("delay=100%:1ms");

@@ -21,8 +21,8 @@
 #define ROOM  64
 #define BURST 16384u /* the least that leaves at once: device/pcc/pcc.c */
 
-void dpa_inspect(struct dpa_hw *hw, enum dpa_inspect_at at, const struct dpa_frame *f,
-		 dpa_inspect_emit_fn *emit, void *arg)
+void dpa_inspect_tx(struct dpa_hw *hw, const struct dpa_frame *f, dpa_inspect_emit_fn *emit,
+		    void *arg, _Atomic uint32_t *users)
 {
 }
 

@@ -18,8 +18,8 @@
 #include "link/inspect.h"
 #include "link/udp/wire.h"
 
-void dpa_inspect(struct dpa_hw *hw, enum dpa_inspect_at at, const struct dpa_frame *f,
-		 dpa_inspect_emit_fn *emit, void *arg)
+void dpa_inspect_tx(struct dpa_hw *hw, const struct dpa_frame *f, dpa_inspect_emit_fn *emit,
+		    void *arg, _Atomic uint32_t *users)
 {
 }
 

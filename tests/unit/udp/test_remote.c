@@ -251,15 +251,31 @@ Test(udp_remote, no_flow_label_without_ipv6)
 	tear_down();
 }
 
-/* A fault layer holds frames back that go on to the path they were made for. */
-Test(udp_remote, nothing_turns_while_frames_are_held_back)
+/*
+ * A fault that holds back a frame keeps the path of that frame, and no other: datagrams to further paths
+ * were lost. If each has a frame, the next one must wait.
+ */
+Test(udp_remote, a_frame_that_is_held_back_keeps_its_path_only)
 {
+	struct dpa_peer *of[DPA_WIRE_UD];
+
 	set_up();
-	for (uint32_t i = 1; i <= DPA_WIRE_UD; i++)
-		datagram_to(i);
+	for (uint32_t i = 0; i < DPA_WIRE_UD; i++)
+		of[i] = hold(i + 1);
+	for (uint32_t i = 1; i < DPA_WIRE_UD; i++)
+		dpa_remote_drop(of[i]);
 	atomic_store(&hw->inspect_held, 1);
+	for (uint32_t i = 0; i < 3 * DPA_WIRE_UD; i++)
+		datagram_to(100000 + i);
+	cr_expect(leads_to(of[0], 1));
+	dpa_remote_drop(of[0]);
+	for (uint32_t i = 0; i < DPA_WIRE_UD; i++)
+		of[i] = hold(i + 1);
+	errno = 0;
 	cr_expect_null(hold(100000));
-	atomic_store(&hw->inspect_held, 0);
+	cr_expect_eq(errno, EBUSY);
+	for (uint32_t i = 0; i < DPA_WIRE_UD; i++)
+		dpa_remote_drop(of[i]);
 	datagram_to(100000);
 	tear_down();
 }
