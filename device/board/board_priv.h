@@ -72,6 +72,10 @@ uint64_t dpa_board_hash(const void *data, size_t len);
  */
 int dpa_board_ident_read(const struct dpa_board *b, int fd, struct dpa_board_ident *id,
 			 const struct dpa_board_err *e);
+/*
+ * EPROTO: another version made the file; the message names both versions, the processes that use the
+ * file of b->fd, and the fix.
+ */
 int dpa_board_ident_version(const struct dpa_board *b, const char *ours,
 			    const struct dpa_board_ident *id, const struct dpa_board_err *e);
 int dpa_board_ident_numbers(const struct dpa_board *b, const struct dpa_board_ident *id,

@@ -5,12 +5,15 @@
  * in all layouts, so that an error message can name a board of another version.
  */
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
+#include "util/openers.h"
 #include "board_priv.h"
 
 /* FNV-1a. */
@@ -49,22 +52,67 @@ static int check_stat(const struct dpa_board *b, const struct stat *st,
 	return 0;
 }
 
+struct file {
+	const char *name;
+	struct stat st;
+};
+
+/* By name first: a stat of a file of a dead server would block. */
+static bool is_file(void *arg, int dir, const char *name)
+{
+	const struct file *f = arg;
+	char link[PATH_MAX];
+	ssize_t n = readlinkat(dir, name, link, sizeof(link) - 1);
+	struct stat st;
+
+	link[n > 0 ? n : 0] = '\0';
+	return strstr(link, f->name) && !fstatat(dir, name, &st, 0) && st.st_dev == f->st.st_dev &&
+	       st.st_ino == f->st.st_ino;
+}
+
+/* Writes which processes use the file, and the fix. */
+static void describe_users(const struct dpa_board *b, char *text, size_t len)
+{
+	const char *slash = strrchr(b->path, '/');
+	struct file f = {.name = slash ? slash + 1 : b->path};
+	char first[64], others[32] = "";
+	uint32_t n;
+
+	if (b->fd < 0 || fstat(b->fd, &f.st))
+		return;
+	if (!dpa_board_bytes_held(b->fd, 0, UINT16_MAX)) {
+		snprintf(text, len,
+			 ". No process uses it: the next one of this version replaces it");
+		return;
+	}
+	n = dpa_openers(is_file, &f, (uint32_t)getpid(), UINT32_MAX, first, sizeof(first));
+	if (n > 1)
+		snprintf(others, sizeof(others), " and %u more", n - 1);
+	snprintf(text, len, ". It is used by %s%s: end %s, or set DPA_BOARD to another path",
+		 n ? first : "processes that /proc does not show here", others,
+		 n == 1 ? "it" : "them");
+}
+
 /*
- * Compares versions; the message names both. The version text of the file is only copied as far as
- * it is printable.
+ * Compares versions; the message names both, and the processes of the other one. The version text of
+ * the file is only copied as far as it is printable.
  */
 int dpa_board_ident_version(const struct dpa_board *b, const char *ours,
 			    const struct dpa_board_ident *id, const struct dpa_board_err *e)
 {
+	char users[192] = "";
+
 	if (id->layout == DPA_BOARD_LAYOUT && id->hw_version == DPA_HW_VERSION &&
 	    id->mutex_size == sizeof(pthread_mutex_t) && strcmp(id->lib_version, ours) == 0)
 		return 0;
+	if (e->text)
+		describe_users(b, users, sizeof(users));
 	return dpa_board_fail(
 		e, EPROTO,
 		"%s: the adapter instance is in use by dpa %s (layout %u, interface %u); this is "
-		"dpa %s (layout %u, interface %u)",
+		"dpa %s (layout %u, interface %u)%s",
 		b->path, id->lib_version, id->layout, id->hw_version, ours, DPA_BOARD_LAYOUT,
-		DPA_HW_VERSION);
+		DPA_HW_VERSION, users);
 }
 
 static bool is_printable(const char *s, size_t n)

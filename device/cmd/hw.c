@@ -300,6 +300,7 @@ static int hw_new(const struct dpa_hw_open_attr *attr, struct dpa_hw **out)
 	struct dpa_board_cfg bcfg = {.lib_version = DPA_LIB_VERSION};
 	struct dpa_hw *hw;
 	static uint32_t opened;
+	int level = DPA_LOG_ERR;
 	char err[512] = "";
 	int ret;
 
@@ -331,6 +332,8 @@ static int hw_new(const struct dpa_hw_open_attr *attr, struct dpa_hw **out)
 	bcfg.placement =
 		hw->cfg.placement.kind == DPA_CFG_PLACE_EU ? DPA_PLACE_EU : DPA_PLACE_INLINE;
 	ret = dpa_board_open(&bcfg, &hw->board, err, sizeof(err));
+	if (ret == EPROTO) /* another version's file, or none of ours: programs do not say it */
+		level = DPA_LOG_USER;
 	if (ret)
 		goto err_cfg;
 	dpa_spin_pauses = hw->cfg.spin ? hw->cfg.spin : 1;
@@ -382,7 +385,7 @@ err_tables:
 	dpa_board_close(hw->board);
 err_cfg:
 	if (err[0])
-		dpa_log(hw, DPA_LOG_ERR, "%s", err);
+		dpa_log(hw, level, "%s", err);
 	dpa_udp_free(hw->udp);
 	unmap_zero(hw, sizeof(*hw));
 	return ret;

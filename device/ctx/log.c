@@ -8,7 +8,7 @@
 
 void dpa_log(struct dpa_hw *hw, int level, const char *fmt, ...)
 {
-	char text[256];
+	char text[512];
 	va_list ap;
 
 	if (!hw || !hw->log || level > (int)hw->cfg.log)

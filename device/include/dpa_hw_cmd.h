@@ -35,7 +35,13 @@ typedef void dpa_event_fn(void *arg, const struct dpa_event *ev);
  */
 typedef void dpa_comp_fn(void *arg);
 
-enum dpa_log_level { DPA_LOG_ERR = 2, DPA_LOG_WARN = 3, DPA_LOG_INFO = 4, DPA_LOG_DEBUG = 5 };
+enum dpa_log_level {
+	DPA_LOG_USER = 1, /* the device cannot be used until the user does something: to the user */
+	DPA_LOG_ERR,
+	DPA_LOG_WARN,
+	DPA_LOG_INFO,
+	DPA_LOG_DEBUG
+};
 typedef void dpa_log_fn(int level, const char *text);
 
 struct dpa_hw_open_attr {

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * log.c - log messages of the device. They go to the file of the setting log_file, and to
- * libibverbs's log if VERBS_LOG_LEVEL requests it; by default nowhere.
+ * libibverbs's log if VERBS_LOG_LEVEL requests it; by default nowhere. Only what the user must correct
+ * before the device can be opened goes to standard error, too, once in a process: the program itself
+ * says only that it cannot open the device.
  */
 #include <fcntl.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>
@@ -28,6 +31,7 @@ void dpa_log_setup(const char *file, int level)
 static uint32_t verbs_level(int level)
 {
 	switch (level) {
+	case DPA_LOG_USER:
 	case DPA_LOG_ERR:
 		return VERBS_LOG_ERR;
 	case DPA_LOG_WARN:
@@ -69,9 +73,20 @@ static void file_line(int level, const char *text)
 	close(fd);
 }
 
+static void to_user(const char *text)
+{
+	static atomic_flag said = ATOMIC_FLAG_INIT;
+
+	if (!atomic_flag_test_and_set(&said))
+		fprintf(stderr, "dpa0: %s\n", text);
+}
+
 void dpa_log_line(int level, const char *text)
 {
 	int saved = errno;
+
+	if (level == DPA_LOG_USER)
+		to_user(text);
 
 	__verbs_log(NULL, verbs_level(level), "dpa0: %s\n", text);
 	if (level <= atomic_load_explicit(&log_level, memory_order_acquire))

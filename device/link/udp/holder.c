@@ -7,8 +7,6 @@
  * ends with the adapter's process. The process of any other inode is named as far as this user may
  * see it.
  */
-#include <ctype.h>
-#include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <stddef.h>
@@ -18,6 +16,7 @@
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
+#include "util/openers.h"
 #include "util/sys.h"
 #include "link/udp/udp.h"
 
@@ -114,53 +113,22 @@ static void look_through(struct find *f, const char *path)
 	fclose(file);
 }
 
-static bool process_has(const char *pid, uint64_t inode)
+static bool is_socket(void *arg, int dir, const char *name)
 {
-	char path[64], want[48], link[48];
-	struct dirent *e;
-	bool found = false;
-	DIR *d;
+	char link[48];
+	ssize_t n = readlinkat(dir, name, link, sizeof(link) - 1);
 
-	snprintf(path, sizeof(path), "/proc/%.20s/fd", pid);
-	snprintf(want, sizeof(want), "socket:[%" PRIu64 "]", inode);
-	d = opendir(path);
-	while (d && !found && (e = readdir(d))) {
-		ssize_t n = readlinkat(dirfd(d), e->d_name, link, sizeof(link) - 1);
-
-		if (n <= 0)
-			continue;
-		link[n] = '\0';
-		found = strcmp(link, want) == 0;
-	}
-	if (d)
-		closedir(d);
-	return found;
+	link[n > 0 ? n : 0] = '\0';
+	return strcmp(link, arg) == 0;
 }
 
 /* Writes "name (pid N)" of a process that has the socket. False: this user can see none. */
 static bool find_process(uint64_t inode, char *text, size_t len)
 {
-	char path[64], comm[32] = "?";
-	struct dirent *e;
-	bool found = false;
-	DIR *d = opendir("/proc");
-	FILE *f;
+	char want[48];
 
-	while (d && !found && (e = readdir(d))) {
-		if (!isdigit((unsigned char)e->d_name[0]) || !process_has(e->d_name, inode))
-			continue;
-		found = true;
-		snprintf(path, sizeof(path), "/proc/%.20s/comm", e->d_name);
-		f = fopen(path, "re");
-		if (f && fgets(comm, sizeof(comm), f))
-			comm[strcspn(comm, "\n")] = '\0';
-		if (f)
-			fclose(f);
-		snprintf(text, len, "%s (pid %.20s)", comm, e->d_name);
-	}
-	if (d)
-		closedir(d);
-	return found;
+	snprintf(want, sizeof(want), "socket:[%" PRIu64 "]", inode);
+	return dpa_openers(is_socket, want, 0, 1, text, len);
 }
 
 enum dpa_udp_holder dpa_udp_who(uint16_t port, uint32_t num, uint64_t except,

@@ -117,6 +117,35 @@ static void refuse_with(int fd, const struct dpa_board_ident *good, size_t off, 
 	set_ident(fd, good);
 }
 
+/* Also by fork: the child is another process than the one that uses the file. */
+static void refused_by_name(void *arg)
+{
+	struct dpa_board *b;
+	char want[64];
+
+	snprintf(want, sizeof(want), "(pid %d)", (int)getppid());
+	if (bt_try(&b, BT_VERSION) != EPROTO)
+		_exit(2);
+	_exit(strstr(bt_err, want) && strstr(bt_err, ": end it, or set DPA_BOARD to another path")
+		      ? 0
+		      : 1);
+}
+
+Test(board_foreign, another_layout_names_its_process)
+{
+	struct dpa_board *b = bt_open();
+	int fd = open(bt_path, O_RDWR);
+	struct dpa_board_ident good = b->shm->head.ident, bad = good;
+
+	bad.layout++;
+	bad.check = dpa_board_ident_check(&bad);
+	set_ident(fd, &bad);
+	cr_expect_eq(bt_wait(bt_fork(refused_by_name, NULL)), 0);
+	set_ident(fd, &good);
+	close(fd);
+	dpa_board_close(b);
+}
+
 #define REFUSE(field, value)                                                                       \
 	refuse_with(fd, &good, offsetof(struct dpa_board_ident, field), sizeof(good.field), value, \
 		    #field)

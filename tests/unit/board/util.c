@@ -6,7 +6,7 @@
 
 char bt_dir[64];
 char bt_path[192];
-char bt_err[256];
+char bt_err[512];
 
 static const char *die_step;
 static int die_nth;

@@ -18,7 +18,7 @@
 
 extern char bt_dir[64];	  /* a directory of this test */
 extern char bt_path[192]; /* the board's file in it */
-extern char bt_err[256];  /* the last error line */
+extern char bt_err[512];  /* the last error line */
 
 void bt_setup(void);
 void bt_teardown(void);
