@@ -164,7 +164,7 @@ static const struct argp argp = {
 		    "enable|disable --system",
 	.doc = "Show the software adapter behind dpa0 and its packets, or make its links bad."
 	       "\vCommands:\n"
-	       "  status          the adapter instance: its file, its processes, how full it is\n"
+	       "  status          the adapter instance: its file, processes, how full it is\n"
 	       "  ps [PID...]     processes, their QPs and CQs, placement, state, link\n"
 	       "  dpa [PID...]    what runs on the EUs: threads, kernels and RPCs of libdpa,\n"
 	       "                  activations, run time, last error\n"
@@ -183,7 +183,7 @@ static const struct argp argp = {
 	       "  pcc [list], pcc params SLOT, pcc counters SLOT, pcc watch\n"
 	       "                  congestion control of the port: algorithms in slots\n"
 	       "  pcc record      rate, round trip, queue and marks of each flow of running\n"
-	       "                  programs, until Ctrl-C: as CSV, JSON, or with -w X.html a plot\n"
+	       "                  programs, until Ctrl-C: as CSV, JSON, or -w X.html, a plot\n"
 	       "  pcc enable SLOT, pcc disable SLOT, pcc count SLOT, pcc count off,\n"
 	       "  pcc clear SLOT, pcc set SLOT PARAM VALUE\n"
 	       "                  which of them acts, which one counts, its parameters\n"
@@ -191,15 +191,14 @@ static const struct argp argp = {
 	       "  decode FILE     the RoCEv2 packets of a pcap or pcapng file; - is the input\n"
 	       "  simulate SCENARIO\n"
 	       "                  flows through such a network in simulated time: rate, round\n"
-	       "                  trip, queue and marks as CSV, JSON, or with -w X.html as a plot\n"
+	       "                  trip, queue and marks: as CSV, JSON, or -w X.html, a plot\n"
 	       "  doctor          everything between a program and dpa0: what is right, what\n"
-	       "                  is wrong and the mend\n"
+	       "                  is wrong and how to correct it\n"
 	       "  enable --system, disable --system\n"
 	       "                  as root: dpa0 for every process of this machine, or not\n"
-	       "\nExit status: 0; 1: there is no adapter instance or it cannot be used, or decode "
-	       "found a\n"
-	       "malformed packet or a wrong ICRC, or doctor something wrong, or caps no device; 2: "
-	       "wrong use or setting, or no such file.",
+	       "\nExit status: 0; 1: no adapter instance, or it cannot be used; a malformed\n"
+	       "packet or a wrong ICRC (decode), something wrong (doctor), no device (caps);\n"
+	       "2: wrong use or setting, or no such file.",
 };
 
 /* Mistakes are reported by parse_opt(), in one line. */
