@@ -19,6 +19,8 @@ struct dpa_map_query {
 _Static_assert(sizeof(struct dpa_map_query) == 104, "PROCMAP_QUERY");
 #define DPA_MAP_QUERY _IOWR('f', 17, struct dpa_map_query)
 enum { DPA_VMA_READ = 1, DPA_VMA_WRITE = 2, DPA_VMA_EXEC = 4, DPA_VMA_SHARED = 8 };
+/* Of the flags in: of a file (PROCMAP_QUERY_FILE_BACKED_VMA), a device or an anonymous inode, too. */
+#define DPA_VMA_FILE 0x20u
 
 int dpa_range_check(struct dpa_hw *hw, uint64_t addr, uint64_t length, bool write);
 

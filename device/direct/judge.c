@@ -9,8 +9,10 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#include "ctx/range.h"
 #include "pages.h"
 
 /*
@@ -110,13 +112,23 @@ static bool has_stack(uint64_t start, uint64_t top)
 	return found;
 }
 
-/* True if "3", a name in /proc/self/fd, is such a file. */
+/*
+ * True if "3", a name in /proc/self/fd, is such a file: a device or an anonymous inode. What others
+ * are is found without their names, for each of which the kernel takes some microseconds.
+ */
 static bool is_pinner(int dir, const char *number)
 {
 	char name[64];
-	/* not the preload's readlinkat(), which takes a look at each path */
-	ssize_t n = syscall(SYS_readlinkat, dir, number, name, sizeof(name) - 1);
+	struct stat st;
+	ssize_t n;
 
+	if (*number < '0' || *number > '9')
+		return false;
+	if (!fstat(atoi(number), &st) && (S_ISREG(st.st_mode) || S_ISSOCK(st.st_mode) ||
+					  S_ISFIFO(st.st_mode) || S_ISDIR(st.st_mode)))
+		return false;
+	/* not the preload's readlinkat(), which takes a look at each path */
+	n = syscall(SYS_readlinkat, dir, number, name, sizeof(name) - 1);
 	if (n <= 0)
 		return false;
 	name[n] = 0;
@@ -142,34 +154,70 @@ bool dpa_proc_pins(void)
 	return found;
 }
 
+/* In the text of the mappings: before Linux 6.11. */
+static enum dpa_share_why judge_text(const struct dpa_pages *p, struct dpa_maps *m, uint64_t at,
+				     uint64_t end, uint64_t *top)
+{
+	struct dpa_vma v;
+
+	while (dpa_maps_next(m, &v)) {
+		enum dpa_share_why why;
+
+		if (may_hold(v.name))
+			return DPA_SHARE_DEVICE;
+		if (v.end <= at || at >= end)
+			continue;
+		why = v.start > at ? DPA_SHARE_NOT_ANON : judge_vma(p, &v);
+		if (why != DPA_SHARE_YES)
+			return why;
+		at = *top = v.end;
+	}
+	return at < end ? DPA_SHARE_NOT_ANON : DPA_SHARE_YES;
+}
+
+/*
+ * The same by queries: what a device or the kernel may hold is a shared mapping of a file of theirs.
+ * *asked: the kernel can tell.
+ */
+static enum dpa_share_why judge_queries(const struct dpa_pages *p, const struct dpa_maps *m,
+					uint64_t at, uint64_t end, uint64_t *top, bool *asked)
+{
+	enum dpa_share_why why = DPA_SHARE_YES;
+	struct dpa_vma v;
+	uint64_t from = 0;
+	int err;
+
+	while (!(err = dpa_maps_query_named(m, from, DPA_VMA_SHARED | DPA_VMA_FILE, &v))) {
+		if (may_hold(v.name))
+			return DPA_SHARE_DEVICE;
+		from = v.end;
+	}
+	for (; err == ENOENT && why == DPA_SHARE_YES && at < end; at = *top = v.end) {
+		err = dpa_maps_query_named(m, at, 0, &v) ? ENOTTY : ENOENT;
+		if (err == ENOENT)
+			why = v.start > at ? DPA_SHARE_NOT_ANON : judge_vma(p, &v);
+	}
+	*asked = err == ENOENT;
+	return why;
+}
+
 enum dpa_share_why dpa_pages_may(const struct dpa_pages *p, uint64_t start, uint64_t end,
 				 const uint64_t *self, int nself)
 {
-	enum dpa_share_why why = DPA_SHARE_YES;
+	enum dpa_share_why why;
 	uint64_t top = end;
-	struct dpa_vma v;
 	struct dpa_maps m;
-	uint64_t at = start;
+	bool asked;
 
 	for (int i = 0; i < nself; i++)
 		if (self[i] >= start && self[i] < end)
 			return DPA_SHARE_STACK;
 	if (!dpa_maps_open(&m))
 		return DPA_SHARE_KERNEL;
-	while (why == DPA_SHARE_YES && dpa_maps_next(&m, &v)) {
-		if (may_hold(v.name))
-			why = DPA_SHARE_DEVICE;
-		else if (v.end <= at || at >= end)
-			continue;
-		else if (v.start > at)
-			why = DPA_SHARE_NOT_ANON;
-		else
-			why = judge_vma(p, &v);
-		at = top = v.end;
-	}
+	why = judge_queries(p, &m, start, end, &top, &asked);
+	if (!asked && why != DPA_SHARE_DEVICE)
+		why = judge_text(p, &m, start, end, &top);
 	dpa_maps_close(&m);
-	if (why == DPA_SHARE_YES && at < end)
-		return DPA_SHARE_NOT_ANON;
 	return why == DPA_SHARE_YES && has_stack(start, top) ? DPA_SHARE_STACK : why;
 }
 

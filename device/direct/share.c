@@ -135,8 +135,7 @@ int dpa_share_back(const struct dpa_share *s, const struct dpa_area_own *o, enum
 				 DPA_SHARE_ROOM, how);
 }
 
-/* Checks whether the kernel may hold pages. */
-static enum dpa_share_why pages_held(void)
+enum dpa_share_why dpa_share_pages_held(void)
 {
 	struct dpa_proc_status st;
 
@@ -149,11 +148,11 @@ static enum dpa_share_why pages_held(void)
  * Makes an area private. No peer and no thread here uses it. False: a part is still shared, with no
  * peer, and is tried again later. says: share.h.
  */
-bool dpa_share_unmake(struct dpa_hw *hw, uint32_t i, enum dpa_back how, bool says)
+bool dpa_share_unmake(struct dpa_hw *hw, uint32_t i, enum dpa_back how, enum dpa_share_why held,
+		      bool says)
 {
 	struct dpa_share *s = hw->share;
 	struct dpa_area_own *o = &s->own[i];
-	enum dpa_share_why why;
 	int err;
 
 	uint8_t *alias = atomic_load_explicit(&o->alias, memory_order_relaxed);
@@ -163,11 +162,10 @@ bool dpa_share_unmake(struct dpa_hw *hw, uint32_t i, enum dpa_back how, bool say
 	if (alias)
 		munmap(alias, dpa_area_length(o));
 	/* pages that something has hold of must stay where they are mapped */
-	why = pages_held();
-	if (why != DPA_SHARE_YES) {
+	if (held != DPA_SHARE_YES) {
 		if (says && alias) /* at the first try */
 			dpa_log(hw, DPA_LOG_WARN, "registered memory stays shared: %s",
-				dpa_share_why_text[why]);
+				dpa_share_why_text[held]);
 		return false;
 	}
 	err = dpa_share_back(s, o, how);
@@ -193,15 +191,18 @@ bool dpa_share_unmake(struct dpa_hw *hw, uint32_t i, enum dpa_back how, bool say
 static void unmake_unused(struct dpa_hw *hw)
 {
 	struct dpa_share_plan plan = {.rests = false};
+	enum dpa_share_why held = dpa_share_of_process(hw, false);
 	enum dpa_back how = DPA_BACK_PLACED;
 	struct dpa_share *s = hw->share;
 
 	s->stuck = false;
-	if (dpa_share_of_process(hw, false) == DPA_SHARE_YES && dpa_share_stand_still(&plan))
+	if (held == DPA_SHARE_YES && dpa_share_stand_still(&plan))
 		how = DPA_BACK_COPIED;
+	if (held != DPA_SHARE_YES) /* not all of its reasons are one here */
+		held = dpa_share_pages_held();
 	for (uint32_t i = 0; i < s->used; i++)
 		if (dpa_area_is_live(&s->own[i]) && !s->own[i].refs &&
-		    !dpa_share_unmake(hw, i, how, true))
+		    !dpa_share_unmake(hw, i, how, held, true))
 			s->stuck = true;
 	dpa_share_end(&plan);
 }

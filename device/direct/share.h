@@ -142,9 +142,13 @@ bool dpa_share_stand_still(struct dpa_share_plan *plan);
 /*
  * Make area i private; no peer and no thread here may access it. False: a part of it stays a shared
  * mapping, without peers, and is tried again later. says: log why; never in a call of the program,
- * which may hold the locks of its allocator or come from a signal handler.
+ * which may hold the locks of its allocator or come from a signal handler. held:
+ * dpa_share_pages_held(), found out once for all areas that end together: it reads each descriptor.
  */
-bool dpa_share_unmake(struct dpa_hw *hw, uint32_t i, enum dpa_back how, bool says);
+bool dpa_share_unmake(struct dpa_hw *hw, uint32_t i, enum dpa_back how, enum dpa_share_why held,
+		      bool says);
+/* May the kernel or a driver hold pages of this process? YES: no. */
+enum dpa_share_why dpa_share_pages_held(void);
 int dpa_share_back(const struct dpa_share *s, const struct dpa_area_own *o, enum dpa_back how);
 
 /* --- share_end.c --- */

@@ -58,6 +58,7 @@ static bool any_in(const struct dpa_share *s, uint64_t addr, uint64_t length)
 static void end_areas(struct dpa_hw *hw, uint64_t addr, uint64_t length, enum dpa_back how,
 		      bool says)
 {
+	const enum dpa_share_why held = dpa_share_pages_held();
 	struct dpa_share *s = hw->share;
 
 	for (uint32_t i = 0; i < hw->mrs.used_max; i++) {
@@ -75,7 +76,7 @@ static void end_areas(struct dpa_hw *hw, uint64_t addr, uint64_t length, enum dp
 		atomic_fetch_add_explicit(&hw->export->mr_gen[i], 1, memory_order_seq_cst);
 	for (uint32_t i = 0; i < s->used; i++)
 		if (is_in(&s->own[i], addr, length))
-			dpa_share_unmake(hw, i, how, says);
+			dpa_share_unmake(hw, i, how, held, says);
 }
 
 /* In a child that has the parent's pages mapped still: copies of its own; the parent's stay. */

@@ -68,23 +68,47 @@ void dpa_maps_close(struct dpa_maps *m)
 
 #define COVERING_OR_NEXT 0x10 /* PROCMAP_QUERY_COVERING_OR_NEXT_VMA */
 
+static int query(const struct dpa_maps *m, struct dpa_map_query *q, struct dpa_vma *v)
+{
+	if (ioctl(m->fd, DPA_MAP_QUERY, q))
+		return errno == ENOENT || errno == ENAMETOOLONG ? errno : ENOTTY;
+	*v = (struct dpa_vma){.start = q->start,
+			      .end = q->end,
+			      .offset = q->offset,
+			      .inode = q->inode,
+			      .dev_major = q->dev_major,
+			      .dev_minor = q->dev_minor,
+			      .prot = (q->vma_flags & DPA_VMA_READ ? PROT_READ : 0) |
+				      (q->vma_flags & DPA_VMA_WRITE ? PROT_WRITE : 0) |
+				      (q->vma_flags & DPA_VMA_EXEC ? PROT_EXEC : 0),
+			      .shared = q->vma_flags & DPA_VMA_SHARED};
+	return 0;
+}
+
 int dpa_maps_query(const struct dpa_maps *m, uint64_t addr, struct dpa_vma *v)
 {
 	struct dpa_map_query q = {.size = sizeof(q), .addr = addr, .flags = COVERING_OR_NEXT};
 
-	if (ioctl(m->fd, DPA_MAP_QUERY, &q))
-		return errno == ENOENT ? ENOENT : ENOTTY;
-	*v = (struct dpa_vma){.start = q.start,
-			      .end = q.end,
-			      .offset = q.offset,
-			      .inode = q.inode,
-			      .dev_major = q.dev_major,
-			      .dev_minor = q.dev_minor,
-			      .prot = (q.vma_flags & DPA_VMA_READ ? PROT_READ : 0) |
-				      (q.vma_flags & DPA_VMA_WRITE ? PROT_WRITE : 0) |
-				      (q.vma_flags & DPA_VMA_EXEC ? PROT_EXEC : 0),
-			      .shared = q.vma_flags & DPA_VMA_SHARED};
-	return 0;
+	return query(m, &q, v);
+}
+
+int dpa_maps_query_named(const struct dpa_maps *m, uint64_t addr, uint32_t which, struct dpa_vma *v)
+{
+	struct dpa_map_query q = {
+		.size = sizeof(q), .addr = addr, .flags = COVERING_OR_NEXT | which};
+	char name[256]; /* longer than any that is looked for; the kernel cuts none */
+	int err;
+
+	q.name_addr = (uintptr_t)name;
+	q.name_size = sizeof(name);
+	err = query(m, &q, v);
+	if (err == ENAMETOOLONG) {
+		q.name_addr = q.name_size = 0;
+		return query(m, &q, v);
+	}
+	if (!err && q.name_size)
+		snprintf(v->name, sizeof(v->name), "%.*s", (int)sizeof(v->name) - 1, name);
+	return err;
 }
 
 bool dpa_maps_at(struct dpa_maps *m, uint64_t addr, struct dpa_vma *v)

@@ -34,6 +34,12 @@ bool dpa_maps_next(struct dpa_maps *m, struct dpa_vma *v);
  * ENOTTY: this kernel cannot tell (before Linux 6.11).
  */
 int dpa_maps_query(const struct dpa_maps *m, uint64_t addr, struct dpa_vma *v);
+/*
+ * The same with its name, and only among mappings that have all of `which`: DPA_VMA_SHARED,
+ * DPA_VMA_FILE (ctx/range.h).
+ */
+int dpa_maps_query_named(const struct dpa_maps *m, uint64_t addr, uint32_t which,
+			 struct dpa_vma *v);
 /* The first mapping that ends behind addr, by the shorter of these ways; with one `m`, addr only grows. */
 bool dpa_maps_at(struct dpa_maps *m, uint64_t addr, struct dpa_vma *v);
 

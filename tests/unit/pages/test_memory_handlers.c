@@ -1,22 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* Calls that come from an allocator or a handler, and handlers that come within one. */
-#include <fcntl.h>
-#include <sched.h>
 #include <signal.h>
-#include <sys/mount.h>
 #include "memory.h"
+#include "stand_in.h"
 
 #define BASE 1 /* MUST() */
-
-/* A driver's file, open, in a folder /dev of this process alone. -1: that cannot be had. */
-static int open_driver(void)
-{
-	if ((unshare(CLONE_NEWNS) && unshare(CLONE_NEWUSER | CLONE_NEWNS)) ||
-	    mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
-	    mount("none", "/dev", "tmpfs", 0, NULL))
-		return -1;
-	return open("/dev/nvidia-uvm", O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-}
 
 /* Pages that may not go back: nothing is logged, for a log may allocate. */
 static void changes_what_is_held(void)
@@ -24,7 +12,7 @@ static void changes_what_is_held(void)
 	int fd;
 
 	MUST(why(key) == DPA_SHARE_YES);
-	fd = open_driver();
+	fd = open_stand_in("/dev/nvidia-uvm");
 	if (fd < 0)
 		_exit(1);
 	th_logged[0] = 0;

@@ -5,12 +5,10 @@
 #include <linux/aio_abi.h>
 #include <linux/io_uring.h>
 #include <pthread.h>
-#include <sched.h>
 #include <semaphore.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/mman.h>
-#include <sys/mount.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -18,6 +16,7 @@
 #include "ctx/hw.h"
 #include "direct/share.h"
 #include "direct/direct.h"
+#include "stand_in.h"
 #include "tests/unit/transport/harness.h"
 
 #define PAGE  DPA_PAGE
@@ -201,17 +200,6 @@ Test(share, what_has_asynchronous_io)
 	close(fd);
 	munmap(p, PAGES * PAGE);
 	teardown();
-}
-
-/* A folder /dev of this process alone, with a file of that name, open. -1: that cannot be had. */
-static int open_stand_in(const char *name)
-{
-	if (unshare(CLONE_NEWNS) && unshare(CLONE_NEWUSER | CLONE_NEWNS))
-		return -1;
-	if (mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL) ||
-	    mount("none", "/dev", "tmpfs", 0, NULL))
-		return -1;
-	return open(name, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
 }
 
 /* CUDA's pins do not show in VmPin, and come at any time: not while its driver's file is open. */
