@@ -19,6 +19,7 @@ enum { WC_LIMIT_S = 30 };
 const char *vt_device = "dpa0";
 int vt_peer_ended = 1;
 unsigned int vt_seconds;
+bool vt_slow;
 
 static uint64_t run_seed;
 

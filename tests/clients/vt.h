@@ -80,6 +80,7 @@ struct vt_case {
 extern const char *vt_device;	/* --device; dpa0. "A,B": side 0 opens A, side 1 B */
 extern int vt_peer_ended;	/* exit status when the other side has ended; 1 */
 extern unsigned int vt_seconds; /* --seconds: how long a case shall last that can be told; 0 */
+extern bool vt_slow;		/* --slow: all of what a case else takes a part of */
 
 /* main() of a client: runs the cases, prints a line each and a tally. */
 int vt_main(int argc, char **argv, const struct vt_case *cases, size_t n);

@@ -99,10 +99,10 @@ static enum outcome run_case(const struct vt_case *c, bool threads)
 	return out;
 }
 
-static bool selected(const struct vt_case *c, int argc, char **argv, bool slow)
+static bool selected(const struct vt_case *c, int argc, char **argv)
 {
 	if (optind >= argc)
-		return slow || !(c->modes & VT_SLOW);
+		return vt_slow || !(c->modes & VT_SLOW);
 	for (int i = optind; i < argc; i++)
 		if (strcmp(argv[i], c->name) == 0)
 			return true;
@@ -132,7 +132,6 @@ int vt_main(int argc, char **argv, const struct vt_case *cases, size_t n)
 	static const char *const word[] = {"ok", "FAIL", "skip"};
 	unsigned int count[3] = {0};
 	int modes = VT_BOTH, c;
-	bool slow = false;
 
 	vt_set_seed(((uint64_t)time(NULL) * 7919 + (uint64_t)getpid()) % 1000000);
 	while ((c = getopt_long(argc, argv, "d:", opts, NULL)) != -1) {
@@ -145,7 +144,7 @@ int vt_main(int argc, char **argv, const struct vt_case *cases, size_t n)
 		else if (c == 's')
 			vt_set_seed(strtoull(optarg, NULL, 0));
 		else if (c == 'l')
-			slow = true;
+			vt_slow = true;
 		else if (c == 't')
 			vt_seconds = (unsigned int)strtoul(optarg, NULL, 10);
 		else {
@@ -158,7 +157,7 @@ int vt_main(int argc, char **argv, const struct vt_case *cases, size_t n)
 		for (int m = VT_PROCS; m <= VT_THREADS; m <<= 1) {
 			enum outcome o;
 
-			if (!(cases[i].modes & modes & m) || !selected(&cases[i], argc, argv, slow))
+			if (!(cases[i].modes & modes & m) || !selected(&cases[i], argc, argv))
 				continue;
 			o = run_case(&cases[i], m == VT_THREADS);
 			count[o]++;

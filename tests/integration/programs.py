@@ -52,7 +52,7 @@ def clients(runner, report, full, seed):
                  "vt_xrc", "vt_domain", "vt_events", "vt_peer", "vt_mcast", "vt_raw", "vt_tag",
                  "vt_flush", "vt_revoke", "vt_same", "vt_killed", "vt_ex", "vt_share",
                  "vt_pages", "vt_starve", "vt_checks", "vt_control", "vt_ends", "vt_watch",
-                 "vt_foreign"):
+                 "vt_foreign", "vt_steps"):
         manners = [{"DPA_PLACEMENT": placement} for placement in ("inline", "eu")]
         if prog in ("vt_checks", "vt_ends", "vt_foreign", "vt_watch"):  # on every link alike
             manners += [{"DPA_SHM": "never"}, {"DPA_DIRECT": "never"}, {"DPA_SHARE_MR": "always"}]
@@ -63,6 +63,9 @@ def clients(runner, report, full, seed):
                 manners.append({"DPA_SHARE_MR": "always"})
             if prog == "vt_pages":  # what comes from other hosts finds the same
                 manners.append({"DPA_SHARE_MR": "always", "DPA_SHM": "never"})
+        if prog == "vt_steps":  # of what is shared
+            manners = [{"DPA_SHARE_MR": policy}
+                       for policy in (("auto", "always", "never") if full else ("auto",))]
         for nth, env in enumerate(manners):
             cmd = [os.path.join(folder, prog), "--seed", str(seed + nth)] + (["--slow"] if full else [])
             r = runner.run(cmd, 1200, env)
