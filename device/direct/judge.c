@@ -113,8 +113,8 @@ static bool has_stack(uint64_t start, uint64_t top)
 }
 
 /*
- * True if "3", a name in /proc/self/fd, is such a file: a device or an anonymous inode. What others
- * are is found without their names, for each of which the kernel takes some microseconds.
+ * True if "3", a name in /proc/self/fd, is such a file: a device or an anonymous inode. fstat()
+ * tells the others apart: for a name the kernel takes some microseconds.
  */
 static bool is_pinner(int dir, const char *number)
 {
