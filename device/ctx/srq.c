@@ -6,17 +6,6 @@
 #include "ctx/qp.h"
 #include "ctx/srq.h"
 
-/*
- * o11-5: armed until the number of WQEs falls below the limit; then one event, and it is disarmed.
- */
-static bool srq_below_limit(struct dpa_hw_srq *srq, uint32_t pi)
-{
-	if (!srq->limit || pi - srq->ci >= srq->limit)
-		return false;
-	srq->limit = 0;
-	return true;
-}
-
 void dpa_srq_limit_event(struct dpa_hw_srq *srq)
 {
 	struct dpa_event ev = {.type = DPA_EVENT_SRQ_LIMIT_REACHED,
@@ -28,16 +17,13 @@ void dpa_srq_limit_event(struct dpa_hw_srq *srq)
 
 bool dpa_srq_take_held(struct dpa_hw_srq *srq, struct dpa_rx_wqe *w, bool *event)
 {
-	uint32_t pi = __atomic_load_n(&srq->dbrec->rq_pi, __ATOMIC_ACQUIRE);
-	const uint8_t *e;
+	uint32_t pi;
+	const struct dpa_rwqe *e = dpa_srq_head(srq, &pi);
 
-	if (pi == srq->ci)
+	if (!e)
 		return false;
-	e = srq->buf + (size_t)(srq->ci & ((1u << srq->log_size) - 1)) * srq->stride;
-	dpa_rwqe_read(w, (const void *)e, srq->max_sge);
-	srq->ci++;
-	__atomic_store_n(&srq->dbrec->rq_ci, srq->ci, __ATOMIC_RELEASE);
-	*event = srq_below_limit(srq, pi);
+	dpa_rwqe_read(w, e, srq->max_sge);
+	*event = dpa_srq_pop(srq, pi);
 	return true;
 }
 
@@ -61,7 +47,7 @@ int dpa_hw_set_srq_limit(struct dpa_hw_srq *srq, uint32_t limit)
 		return EINVAL;
 	dpa_spin_lock(&srq->lock);
 	srq->limit = limit;
-	event = srq_below_limit(srq, __atomic_load_n(&srq->dbrec->rq_pi, __ATOMIC_ACQUIRE));
+	event = dpa_srq_below_limit(srq, __atomic_load_n(&srq->dbrec->rq_pi, __ATOMIC_ACQUIRE));
 	dpa_spin_unlock(&srq->lock);
 	if (event)
 		dpa_srq_limit_event(srq);

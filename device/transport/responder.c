@@ -206,30 +206,74 @@ DPA_STEP void finish_message(struct dpa_hw_qp *qp, struct dpa_peer *peer, const 
 			     DPA_CQE_OK, 0, len, s);
 }
 
+/*
+ * Address of the first `len` bytes of a receive WQE of one SGE; NULL: it has more or fewer SGEs, is
+ * too small, or a plain copy is not allowed.
+ */
+DPA_STEP void *short_target(struct dpa_hw *hw, const struct dpa_rwqe *w, uint32_t max_sge,
+			    uint32_t len, uint32_t pdn)
+{
+	struct dpa_sge g;
+
+	if (__atomic_load_n(&w->nsge, __ATOMIC_RELAXED) != 1 || !max_sge)
+		return NULL;
+	g = *(const struct dpa_sge *)(w + 1);
+	return g.length < len ? NULL : dpa_sge_plain(hw, &g, len, pdn, DPA_ACCESS_LOCAL_WRITE);
+}
+
+/*
+ * Takes the next receive WQE of the SRQ, if it is of that kind. Returns the address; NULL: nothing
+ * was changed.
+ */
+DPA_STEP void *take_short_srq(struct dpa_hw_qp *qp, struct dpa_hw_srq *srq, uint32_t len)
+{
+	const struct dpa_rwqe *w;
+	bool event = false;
+	void *to = NULL;
+	uint32_t pi;
+
+	dpa_spin_lock(&srq->lock);
+	w = dpa_srq_head(srq, &pi);
+	if (w)
+		to = short_target(qp->hw, w, srq->max_sge, len, srq->pdn);
+	if (to) {
+		qp->resp.wqe.wr_id = w->wr_id;
+		event = dpa_srq_pop(srq, pi);
+	}
+	dpa_spin_unlock(&srq->lock);
+	if (dpa_unlikely(event))
+		dpa_srq_limit_event(srq);
+	return to;
+}
+
+/* The same for the QP's own queue. */
+DPA_STEP void *take_short_rq(struct dpa_hw_qp *qp, uint32_t len)
+{
+	const struct dpa_rwqe *w = dpa_rq_head(qp);
+	void *to = w ? short_target(qp->hw, w, qp->max_recv_sge, len, qp->pdn) : NULL;
+
+	if (!to)
+		return NULL;
+	qp->resp.wqe.wr_id = w->wr_id;
+	dpa_rq_take(qp);
+	return to;
+}
+
 /* Takes a SEND in one packet into a receive WQE of one SGE. */
 static inline bool take_short(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s,
 			      const uint8_t *payload)
 {
 	struct dpa_resp *r = &qp->resp;
-	const struct dpa_rwqe *w;
-	struct dpa_sge g;
 	void *to;
 
 	if (r->last_op == DPA_RESP_FRESH || !dpa_resp_is_idle(r) || s->len - 1 >= qp->mtu ||
 	    s->flags & ~(DPA_PKT_INSLOT | DPA_PKT_ACKREQ | DPA_PKT_SE) ||
 	    dpa_resp_judge(r, r->epsn, qp->mtu, 0, true, DPA_OPS_SEND_ONLY, s) != DPA_RESP_GO)
 		return false;
-	w = qp->srq ? NULL : dpa_rq_head(qp);
-	if (!w || w->nsge != 1 || !qp->max_recv_sge)
-		return false;
-	g = *(const struct dpa_sge *)(w + 1);
-	to = g.length < s->len ? NULL
-			       : dpa_sge_plain(qp->hw, &g, s->len, qp->pdn, DPA_ACCESS_LOCAL_WRITE);
+	to = qp->srq ? take_short_srq(qp, qp->srq, s->len) : take_short_rq(qp, s->len);
 	if (!to)
 		return false;
 	dpa_copy_short(to, payload, s->len);
-	r->wqe.wr_id = w->wr_id;
-	dpa_rq_take(qp);
 	r->epsn = dpa_psn_add(r->epsn, 1);
 	r->off = s->len;
 	finish_message(qp, peer, s, DPA_OPS_SEND_ONLY);

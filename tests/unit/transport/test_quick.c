@@ -6,6 +6,7 @@
  */
 #include <criterion/criterion.h>
 #include "ctx/qp.h"
+#include "ctx/srq.h"
 #include "link/lane.h"
 #include "harness.h"
 
@@ -93,15 +94,34 @@ static void answer(struct th *th, bool quick)
 	dpa_spin_unlock(&tx->lock);
 }
 
-static void run(struct trace *t, uint32_t len, uint8_t flags, bool inl, bool quick)
+/* Makes B's receive queue a shared one, of a PD that is not the QP's. */
+static void share(struct th *th, struct dpa_hw_srq *srq)
+{
+	struct dpa_hw_qp *qp = th->b.qp;
+
+	*srq = (struct dpa_hw_srq){.ctx = qp->ctx,
+				   .pdn = qp->pdn,
+				   .max_sge = qp->max_recv_sge,
+				   .log_size = TH_LOG_RQ,
+				   .stride = qp->rq_stride,
+				   .buf = th->b.rq,
+				   .dbrec = &th->b.dbrec};
+	qp->srq = srq;
+	qp->pdn++;
+}
+
+static void run(struct trace *t, uint32_t len, uint8_t flags, bool inl, bool quick, bool shared)
 {
 	struct th *th = th_new(&(struct th_opt){.psn = 0xffffff, .index = UINT32_MAX});
+	struct dpa_hw_srq srq;
 	struct th_pkt back;
 	struct dpa_cqe e;
 
 	memset(t, 0, sizeof(*t));
-	memset(th->b.mem + AT, 0xee, BYTES + 1);
+	if (shared)
+		share(th, &srq);
 	for (int i = 0; i < 2; i++) { /* the second over the end of the PSNs */
+		memset(th->b.mem + AT, 0xee, BYTES + 1);
 		post(th, len, flags, inl, quick);
 		cr_assert(th_take(&th->a, &t->request));
 		th_give(&th->b, &t->request);
@@ -118,6 +138,7 @@ static void run(struct trace *t, uint32_t len, uint8_t flags, bool inl, bool qui
 		cr_expect_not(th_poll(&th->a.scq, &e));
 	}
 	look(th, t);
+	th->b.qp->srq = NULL;
 	th_free(th);
 }
 
@@ -154,13 +175,14 @@ Test(transport_quick, as_all_others)
 	static struct trace quick, other;
 
 	for (uint32_t len = 0; len <= BYTES; len++)
-		for (int kind = 0; kind < 4; kind++) {
+		for (int kind = 0; kind < 8; kind++) {
 			uint8_t flags = kind & 1 ? DPA_WQE_SOLICITED : 0;
+			bool shared = kind & 4;
 
 			if (kind & 2 && len > DPA_WQEBB - sizeof(struct dpa_wqe_ctrl))
 				continue; /* a WQE of two blocks */
-			run(&quick, len, flags, kind & 2, true);
-			run(&other, len, flags, false, false);
+			run(&quick, len, flags, kind & 2, true, shared);
+			run(&other, len, flags, false, false, shared);
 			same(&quick, &other, len, kind);
 			cr_expect(th_check(quick.data, len, len));
 			cr_expect_eq(quick.data[len], 0xee);
@@ -198,6 +220,73 @@ Test(transport_quick, leaves_the_rest_alone)
 	th_give(&th->b, &p);
 	cr_assert(th_poll(&th->b.rcq, &e));
 	cr_expect_eq(e.status, DPA_CQE_LOC_PROT_ERR);
+	th_free(th);
+}
+
+static uint32_t limits;
+
+static void on_event(void *arg, const struct dpa_event *ev)
+{
+	(void)arg;
+	limits += ev->type == DPA_EVENT_SRQ_LIMIT_REACHED;
+}
+
+/* Receives of an SRQ are taken in order; its limit event comes once; an empty one is RNR. */
+Test(transport_quick, shared_queue)
+{
+	struct th *th = th_new(&(struct th_opt){.psn = 5});
+	struct dpa_hw_srq srq;
+	struct th_pkt p;
+	struct dpa_cqe e;
+
+	share(th, &srq);
+	th->b.qp->ctx->event = on_event;
+	for (uint64_t i = 0; i < 3; i++)
+		cr_assert(th_recv(&th->b, 100 + i, AT, 64));
+	cr_assert_eq(dpa_hw_set_srq_limit(&srq, 2), 0);
+	for (uint64_t i = 0; i < 3; i++) {
+		th_send(&th->a, DPA_OP_SEND, 0, 8, 0);
+		th_ring(&th->a);
+		cr_assert(th_take(&th->a, &p));
+		th_give(&th->b, &p);
+		cr_assert(th_poll(&th->b.rcq, &e));
+		cr_expect_eq(e.wr_id, 100 + i);
+		cr_expect_eq(e.status, DPA_CQE_OK);
+		cr_expect_eq(limits, i > 0);
+		cr_expect_eq(th->b.dbrec.rq_ci, i + 1);
+	}
+	th_drop_all(&th->b);
+	th_send(&th->a, DPA_OP_SEND, 0, 8, 0);
+	th_ring(&th->a);
+	cr_assert(th_take(&th->a, &p));
+	th_give(&th->b, &p);
+	cr_expect_not(th_poll(&th->b.rcq, &e));
+	cr_expect(th->b.qp->resp.nak_sent);
+	th->b.qp->srq = NULL;
+	th_free(th);
+}
+
+/* The key of a receive of an SRQ is checked against the PD of the SRQ, not against the QP's. */
+Test(transport_quick, shared_queue_pd)
+{
+	struct th *th = th_new(&(struct th_opt){.psn = 5});
+	struct dpa_hw_srq srq;
+	struct th_pkt p;
+	struct dpa_cqe e;
+
+	share(th, &srq);
+	for (uint64_t i = 0; i < 2; i++) { /* the first request of a connection is for all paths */
+		if (i)
+			th->b.qp->pdn = srq.pdn++;
+		cr_assert(th_recv(&th->b, i, AT, 64));
+		th_send(&th->a, DPA_OP_SEND, 0, 8, 0);
+		th_ring(&th->a);
+		cr_assert(th_take(&th->a, &p));
+		th_give(&th->b, &p);
+		cr_assert(th_poll(&th->b.rcq, &e));
+		cr_expect_eq(e.status, i ? DPA_CQE_LOC_PROT_ERR : DPA_CQE_OK);
+	}
+	th->b.qp->srq = NULL;
 	th_free(th);
 }
 
