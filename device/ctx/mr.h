@@ -47,27 +47,33 @@ static inline bool dpa_mr_careful(const struct dpa_hw *hw, uint32_t key)
 	       DPA_ACCESS_ON_DEMAND;
 }
 
-/*
- * Returns the address of `len` bytes of an SGE. NULL: not all of it is there, or a plain copy is
- * not allowed.
- */
-DPA_STEP void *dpa_sge_plain(struct dpa_hw *hw, const struct dpa_sge *g, uint32_t len, uint32_t pdn,
-			     uint32_t access)
-{
-	uint64_t addr;
-
-	if (dpa_mr_check(hw, g->lkey, pdn, g->addr, len, access, &addr) ||
-	    dpa_mr_careful(hw, g->lkey))
-		return NULL;
-	return (void *)(uintptr_t)addr;
-}
-
 /* True if a region contains [at, at + len). *off: offset of its begin. */
 static inline bool dpa_mr_holds(uint64_t iova, uint64_t length, uint64_t at, uint64_t len,
 				uint64_t *off)
 {
 	*off = at - iova;
 	return (at >= iova) & (*off <= length) & (len <= length - *off);
+}
+
+/*
+ * Returns the address of `len` bytes of an SGE. NULL: not all of it is there, or a plain copy is
+ * not allowed; dpa_mr_check() returns the reason. The checks are those of dpa_mr_check() for a
+ * region of addressable memory, and dpa_mr_careful().
+ */
+DPA_STEP void *dpa_sge_plain(struct dpa_hw *hw, const struct dpa_sge *g, uint32_t len, uint32_t pdn,
+			     uint32_t access)
+{
+	const uint32_t key = g->lkey;
+	const struct dpa_mr *mr = &hw->export->mr[key >> DPA_KEY_TAG_BITS];
+	uint64_t off;
+
+	if (dpa_unlikely(atomic_load_explicit(&mr->key, memory_order_seq_cst) != key || !key ||
+			 mr->pdn != pdn || mr->kind != DPA_KIND_MR ||
+			 !dpa_mr_holds(mr->iova, mr->length, g->addr, len, &off) ||
+			 (__atomic_load_n(&mr->access, __ATOMIC_RELAXED) &
+			  (access | DPA_ACCESS_ON_DEMAND)) != access))
+		return NULL;
+	return (void *)(uintptr_t)(mr->addr + off);
 }
 
 #endif
