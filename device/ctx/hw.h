@@ -171,7 +171,7 @@ struct dpa_hw {
 		dpa_spin_t lock;       /* a leaf */
 		_Atomic uint32_t owed; /* the list is not empty */
 		struct dpa_hw_qp *list;
-	} acks;
+	} acks __attribute__((aligned(DPA_CACHE_LINE)));
 	/* Rings of the wire with entries that wait to be sent together. */
 	struct {
 		dpa_spin_t lock;      /* taken inside of a ring's lock; a leaf */
