@@ -248,6 +248,14 @@ const struct dpa_knob dpa_knobs[] = {
 	 .offset = FIELD(capture),
 	 .use = "an absolute path",
 	 .help = "pcapng file that every packet is appended to"},
+	{.name = "timeline",
+	 .def = "off",
+	 .type = DPA_KNOB_TRACE,
+	 .offset = FIELD(timeline),
+	 .use = "off, on or all; dpactl trace adds @NAME",
+	 .help = "whether events are recorded for dpactl report and dpactl trace: on: threads "
+		 "with many events record some of them; all: every event, which slows a "
+		 "program down; off: only while dpactl trace runs"},
 	{.name = "observer",
 	 .def = "",
 	 .type = DPA_KNOB_PATH,
@@ -419,6 +427,44 @@ static void functions_text(const struct dpa_cfg_functions *f, char *buf, size_t 
 				       f->ifname[i][0] ? f->ifname[i] : "all");
 }
 
+static const char timeline_words[] = "off|on|all";
+
+/* WORD or WORD@TOOL; a tool's name has no character that a shell or a log treats specially. */
+bool dpa_cfg_timeline_parse(const char *s, struct dpa_cfg_timeline *out)
+{
+	struct dpa_cfg_timeline t = {0};
+	size_t n = strcspn(s, "@");
+	char word[8] = "";
+	int mode;
+
+	if (n >= sizeof(word))
+		return false;
+	memcpy(word, s, n);
+	mode = find_word(timeline_words, word);
+	if (mode < 0)
+		return false;
+	t.mode = (enum dpa_cfg_timeline_mode)mode;
+	if (s[n]) {
+		const char *tool = s + n + 1;
+		size_t len = strlen(tool);
+
+		if (!mode || !len || len >= sizeof(t.tool) ||
+		    strspn(tool, "abcdefghijklmnopqrstuvwxyz0123456789/") != len)
+			return false;
+		memcpy(t.tool, tool, len);
+	}
+	*out = t;
+	return true;
+}
+
+static void timeline_text(const struct dpa_cfg_timeline *t, char *buf, size_t len)
+{
+	char word[8];
+
+	nth_word(timeline_words, (int)t->mode, word, sizeof(word));
+	snprintf(buf, len, "%s%s%s", word, t->tool[0] ? "@" : "", t->tool);
+}
+
 bool dpa_knob_set(const struct dpa_knob *k, struct dpa_config *cfg, const char *value)
 {
 	void *field = (char *)cfg + k->offset;
@@ -455,6 +501,8 @@ bool dpa_knob_set(const struct dpa_knob *k, struct dpa_config *cfg, const char *
 		return parse_functions(value, field);
 	case DPA_KNOB_IF:
 		return parse_interface(value, strlen(value), field);
+	case DPA_KNOB_TRACE:
+		return dpa_cfg_timeline_parse(value, field);
 	}
 	return false;
 }
@@ -505,6 +553,9 @@ void dpa_knob_value(const struct dpa_knob *k, const struct dpa_config *cfg, char
 		break;
 	case DPA_KNOB_FUNCS:
 		functions_text(field, buf, len);
+		break;
+	case DPA_KNOB_TRACE:
+		timeline_text(field, buf, len);
 		break;
 	}
 }

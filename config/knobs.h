@@ -53,6 +53,14 @@ struct dpa_cfg_functions {
 	char ifname[DPA_CONFIG_SFS][16];
 };
 
+/* The timeline of a process (docs/timeline.md), and the tool that gets it. */
+enum dpa_cfg_timeline_mode { DPA_CFG_TIMELINE_OFF, DPA_CFG_TIMELINE_ON, DPA_CFG_TIMELINE_ALL };
+#define DPA_CONFIG_TOOL_MAX 64
+struct dpa_cfg_timeline {
+	enum dpa_cfg_timeline_mode mode;
+	char tool[DPA_CONFIG_TOOL_MAX]; /* abstract socket of its listener; "": none yet */
+};
+
 struct dpa_config {
 	struct dpa_cfg_place placement;
 	char interface[16]; /* interface whose addresses dpa0 has; "": all */
@@ -80,6 +88,7 @@ struct dpa_config {
 	char capture[DPA_CONFIG_PATH_MAX];  /* "": no capture */
 	/* "IMAGE:KERNEL" of a kernel that gets copies of CQEs; "": none */
 	char observer[DPA_CONFIG_PATH_MAX];
+	struct dpa_cfg_timeline timeline;
 	struct dpa_fault_spec fault;	  /* not set: as requested for the adapter instance */
 	struct dpa_link_spec link;	  /* not set: as requested for the adapter instance */
 	char config[DPA_CONFIG_PATH_MAX]; /* the file that was read, "" if there is none */
@@ -127,6 +136,7 @@ enum dpa_knob_type {
 	DPA_KNOB_LINK,	/* struct dpa_link_spec */
 	DPA_KNOB_FUNCS, /* struct dpa_cfg_functions */
 	DPA_KNOB_IF,	/* name of an interface */
+	DPA_KNOB_TRACE, /* struct dpa_cfg_timeline */
 };
 
 struct dpa_knob {
@@ -154,6 +164,9 @@ int dpa_config_load(struct dpa_config *cfg, char *err, size_t errlen);
 void dpa_config_defaults(struct dpa_config *cfg);
 int dpa_config_file(struct dpa_config *cfg, const char *path, char *err, size_t errlen);
 int dpa_config_env(struct dpa_config *cfg, char *const *env, char *err, size_t errlen);
+
+/* Parse off, on or all, perhaps with @TOOL. False: it is none of them; *out is unchanged. */
+bool dpa_cfg_timeline_parse(const char *s, struct dpa_cfg_timeline *out);
 
 /*
  * Write the environment variable of a setting ("DPA_PLACEMENT"), and its value in the user's form.

@@ -25,7 +25,7 @@
  * the meaning of a word, takes the next number. Processes with another number are refused; the
  * message names both versions.
  */
-#define DPA_BOARD_LAYOUT    19
+#define DPA_BOARD_LAYOUT    20
 #define DPA_BOARD_PROCS	    4096  /* a process costs 4 KiB + 256 bytes */
 #define DPA_BOARD_QPNS	    65536 /* index part of a QPN; at most DPA_MAX_QP are in use */
 #define DPA_BOARD_UAR_PAGES 2048  /* * DPA_UAR_SLOTS = DPA_MAX_QP slots */
@@ -51,7 +51,13 @@ static inline uint32_t dpa_owner_gen(dpa_owner_t o)
 }
 
 /* Requests of tools to all processes of the board: ask.c. */
-enum dpa_board_ask_what { DPA_ASK_FAULT, DPA_ASK_CAPTURE, DPA_ASK_LINK, DPA_ASKS };
+enum dpa_board_ask_what {
+	DPA_ASK_FAULT,
+	DPA_ASK_CAPTURE,
+	DPA_ASK_LINK,
+	DPA_ASK_TIMELINE, /* "WORD@TOOL" as the setting `timeline`, or "" */
+	DPA_ASKS
+};
 #define DPA_BOARD_ASK_TEXT 248
 #define DPA_BOARD_ASK_OWN  UINT32_MAX
 
@@ -99,14 +105,22 @@ struct dpa_board_proc {
 	_Atomic uint64_t gsi;	     /* generation << 32 | QPN of its QP1 endpoint; cm.h */
 	uint32_t npd, nsrq, nctx;    /* like nqp */
 	_Atomic uint32_t asked_link; /* like asked[] */
-	uint8_t rsvd[256 - 128];
+	_Atomic uint32_t asked_timeline;
+	uint8_t rsvd[256 - 132];
 };
 
 /* The word that records which generation of a request the process has carried out. */
 static inline _Atomic uint32_t *dpa_proc_asked(struct dpa_board_proc *p,
 					       enum dpa_board_ask_what what)
 {
-	return what == DPA_ASK_LINK ? &p->asked_link : &p->asked[what];
+	switch (what) {
+	case DPA_ASK_LINK:
+		return &p->asked_link;
+	case DPA_ASK_TIMELINE:
+		return &p->asked_timeline;
+	default:
+		return &p->asked[what];
+	}
 }
 
 #define DPA_BOARD_NO_COPY 0x100u
@@ -261,7 +275,8 @@ struct dpa_board_uar {
 	X(duplicate_read_limited)                                                                  \
 	X(link_dropped)                                                                            \
 	X(link_marked)                                                                             \
-	X(link_waited)
+	X(link_waited)                                                                             \
+	X(timeline_dropped)
 /* clang-format on */
 
 enum dpa_counter {

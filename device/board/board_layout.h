@@ -132,7 +132,8 @@ struct dpa_board_head {
 	uint8_t rsvd3[512 - 320];
 	/* ---- 512: as ask */
 	struct dpa_board_ask ask_link;
-	uint8_t rsvd4[256];
+	/* ---- 768 */
+	struct dpa_board_ask ask_timeline;
 	/* ---- 1024: sums over processes that ended; added to under the lock */
 	_Atomic uint64_t counters_past[DPA_BOARD_COUNTERS];
 	/* ---- 1536: written under the admin lock */
@@ -570,6 +571,7 @@ _Static_assert(offsetof(struct dpa_board_head, counters_past) == 1024, "head");
 _Static_assert(sizeof(struct dpa_board_ask) == 256, "ask");
 _Static_assert(offsetof(struct dpa_board_head, ask) == 1536, "head");
 _Static_assert(offsetof(struct dpa_board_head, ask_link) == 512, "head");
+_Static_assert(offsetof(struct dpa_board_head, ask_timeline) == 768, "head");
 _Static_assert(offsetof(struct dpa_board_head, steer) == 2048, "head");
 _Static_assert(sizeof(struct dpa_board_steer) == 32, "steer");
 _Static_assert(offsetof(struct dpa_board_head, mcast_used) == 2080, "head");

@@ -3,6 +3,7 @@
 #ifndef DPA_CTX_COMPLETE_H
 #define DPA_CTX_COMPLETE_H
 
+#include <dpa_hw_trace.h>
 #include "ctx/cq.h"
 #include "ctx/qp.h"
 #include "ctx/wqe.h"
@@ -65,6 +66,8 @@ DPA_STEP void dpa_wqe_done(struct dpa_hw_qp *qp, uint32_t nbb, uint32_t psns,
 {
 	struct dpa_req *r = &qp->req;
 
+	if (dpa_trace_is_on())
+		dpa_qp_trace_done(qp, psns, e);
 	if (psns)
 		r->una_psn = dpa_psn_add(r->una_psn, psns);
 	r->una_idx += nbb;

@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <dpa_hw_trace.h>
 #include "ctx/cq.h"
 #include "ctx/moderate.h"
 #include "ctx/thread.h"
@@ -77,18 +78,31 @@ static bool event_fires(struct dpa_hw_cq *cq, const struct dpa_cqe *cqe, uint32_
 	return fire;
 }
 
+static __attribute__((cold, noinline)) void trace_cqes(const struct dpa_hw_cq *cq, uint64_t at,
+						       const struct dpa_cqe *cqe, uint32_t from,
+						       uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		dpa_trace_at(at, DPA_TRACE_CQE, cqe[i].status, cqe[i].opcode, cq->cqn, from + i,
+			     cqe[i].qpn, (uint64_t)cqe[i].vendor_err << 32 | cqe[i].wqe_index);
+}
+
 /* Stores the producer index once for all of them. */
 uint32_t dpa_cq_push_all(struct dpa_hw_cq *cq, const struct dpa_cqe *cqe, uint32_t n)
 {
 	uint32_t was, done = 0;
 	bool fire = false;
+	uint64_t began;
 
 	dpa_spin_lock(&cq->lock);
+	began = dpa_trace_begin();
 	was = cq->pi;
 	while (done < n && put_cqe(cq, was + done, &cqe[done]))
 		done++;
 	if (dpa_likely(done)) {
 		__atomic_store_n(&cq->pi, was + done, __ATOMIC_RELAXED); /* hints: unlocked */
+		if (dpa_unlikely(began))
+			trace_cqes(cq, began, cqe, was, done);
 		for (uint32_t i = 0; dpa_unlikely(cq->tap != NULL) && i < done; i++)
 			/* a mirror CQ has no mirror CQ: at most two locks */
 			dpa_cq_push(cq->tap, &cqe[i]);

@@ -190,6 +190,7 @@ struct dpa_hw {
 	_Atomic uint32_t inspect, inspect_held;
 	_Atomic uint64_t inspect_due;
 	struct dpa_inspect *insp;
+	struct dpa_timeline *timeline; /* inspect/timeline.h */
 	/*
 	 * Scheduled QPs. While none of them can continue, pollers still try each time, but a sleeper
 	 * does not before retry_at (ns), which backs off: a stopped peer that keeps a ring full

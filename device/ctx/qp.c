@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* qp.c - queue pairs: reports, events, the error state. */
+#include <dpa_hw_trace.h>
+#include "ctx/wqe.h"
 #include "ctx/cq.h"
 #include "ctx/ops.h"
 #include "ctx/qp.h"
@@ -61,10 +63,20 @@ static void new_epoch(struct dpa_hw_qp *qp)
 				  memory_order_seq_cst);
 }
 
+void dpa_qp_trace_done(const struct dpa_hw_qp *qp, uint32_t psns, const struct dpa_cqe *e)
+{
+	const struct dpa_wqe_ctrl *c = dpa_wqe_ctrl(qp, qp->req.una_idx);
+
+	dpa_trace_event(DPA_TRACE_DONE, e ? e->status : 0, c->opcode, qp->qpn, qp->req.una_idx,
+			qp->req.una_psn, (uint64_t)c->length << 32 | psns);
+}
+
 void dpa_qp_set_state(struct dpa_hw_qp *qp, uint32_t state)
 {
 	__atomic_store_n(&qp->state, (uint8_t)state, __ATOMIC_SEQ_CST);
 	qp->slow.not_rts = state != DPA_QPS_RTS;
+	if (dpa_trace_is_on())
+		dpa_trace_event(DPA_TRACE_STATE, 0, (uint8_t)state, qp->qpn, 0, 0, 0);
 	if (state != DPA_QPS_RTR && state != DPA_QPS_RTS && state != DPA_QPS_SQD)
 		dpa_xrc_untell(qp);
 	if (qp->info)

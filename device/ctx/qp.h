@@ -381,6 +381,7 @@ struct dpa_hw_qp {
 		uint32_t turn, conn, how;
 	} xrc;
 	bool gsi;	     /* the endpoint of QP1: gsi/gsi.h */
+	uint32_t traced;     /* SQ index up to which the timeline has the pick-up of WQEs */
 	uint32_t ask_serial; /* serial number of its last ASK, over all its uses: never 0 (ask.c) */
 	/* List of scheduled QPs, under hw->pend.lock. */
 	struct {
@@ -446,6 +447,10 @@ struct dpa_hw_qp {
 		bool straight; /* UC: the last one came by no other process: frame.c */
 	} id;
 } __attribute__((aligned(2 * DPA_CACHE_LINE)));
+
+/* The timeline's point of a WQE that completes: dpa_wqe_done(). Context: the QP's lock. */
+void dpa_qp_trace_done(const struct dpa_hw_qp *qp, uint32_t psns, const struct dpa_cqe *e)
+	__attribute__((cold));
 
 /* Sets the initial flags of its packets. Context: its lock. */
 static inline void dpa_qp_set_flags(struct dpa_hw_qp *qp, uint8_t flags)

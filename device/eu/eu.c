@@ -27,6 +27,7 @@
 #include <sys/prctl.h>
 #include <sys/syscall.h>
 #include <unistd.h>
+#include <dpa_hw_trace.h>
 #include "link/kick.h"
 #include "transport/api.h"
 #include "eu/eu.h"
@@ -197,10 +198,14 @@ static bool eu_block(struct dpa_eu *eu, uint32_t wakes, uint32_t ns)
 	const struct timespec ts = {.tv_nsec = ns};
 	long ret;
 
+	if (dpa_trace_is_on())
+		dpa_trace_event(DPA_TRACE_SLEEP, 0, DPA_TRACE_EU, eu->number, 0, 0, 0);
 	dpa_own_sleeps();
 	ret = syscall(SYS_futex, &eu->wakes, FUTEX_WAIT_PRIVATE, wakes, ns ? &ts : NULL, NULL, 0);
 	ns = ret < 0 && errno == ETIMEDOUT;
 	dpa_own_woke();
+	if (dpa_trace_is_on())
+		dpa_trace_event(DPA_TRACE_WAKE, 0, DPA_TRACE_EU, eu->number, 0, 0, 0);
 	return ns;
 }
 

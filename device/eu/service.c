@@ -12,6 +12,7 @@
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
 #include <time.h>
+#include <dpa_hw_trace.h>
 #include "ctx/schedule.h"
 #include "util/sys.h"
 #include "transport/xrc_branch.h"
@@ -111,6 +112,8 @@ static void wait_events(struct dpa_hw *hw, uint64_t ns)
 			      .tv_nsec = (long)(ns % 1000000000ull)};
 	int n = -1;
 
+	if (dpa_trace_is_on())
+		dpa_trace_event(DPA_TRACE_SLEEP, 0, DPA_TRACE_PROGRESS, 0, 0, 0, 0);
 	dpa_own_sleeps();
 	if (!coarse) {
 		n = epoll_pwait2(hw->fd.epoll, ev, 16, ns == UINT64_MAX ? NULL : &ts, NULL);
@@ -122,6 +125,8 @@ static void wait_events(struct dpa_hw *hw, uint64_t ns)
 				       ns == UINT64_MAX ? -1
 							: (int)((ns + 999999ull) / 1000000ull));
 	dpa_own_woke();
+	if (dpa_trace_is_on())
+		dpa_trace_event(DPA_TRACE_WAKE, 0, DPA_TRACE_PROGRESS, 0, 0, 0, 0);
 	if (n < 0 && errno != EINTR) /* the application closed our descriptor: do not spin */
 		nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
 	for (int i = 0; i < n; i++)

@@ -8,6 +8,7 @@
 #include <signal.h>
 #include <sys/eventfd.h>
 #include <time.h>
+#include <dpa_hw_trace.h>
 #include "ctx/schedule.h"
 #include "util/sys.h"
 #include "link/kick.h"
@@ -91,12 +92,18 @@ static int sleep_as_waiter(struct wait *w, struct pollfd p[3], const struct time
 {
 	bool there = dpa_anything(w->hw) || w->wire;
 	eventfd_t v;
+	int err;
 
 	if (dpa_sched_waiter(&w->tries, there) == DPA_SPIN)
 		return 0;
 	w->wire = false;
-	if (ppoll(p, there ? 2 : 3, there ? &beside : until, NULL) < 0)
-		return errno;
+	if (dpa_trace_is_on())
+		dpa_trace_event(DPA_TRACE_SLEEP, 0, DPA_TRACE_WAITER, 0, 0, 0, 0);
+	err = ppoll(p, there ? 2 : 3, there ? &beside : until, NULL) < 0 ? errno : 0;
+	if (dpa_trace_is_on())
+		dpa_trace_event(DPA_TRACE_WAKE, 0, DPA_TRACE_WAITER, 0, 0, 0, 0);
+	if (err)
+		return err;
 	if (p[1].revents & POLLIN)
 		eventfd_read(w->hw->fd.wait, &v);
 	if (!there && p[2].revents & POLLIN) {

@@ -14,13 +14,12 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/un.h>
 #include <time.h>
 #include <unistd.h>
 #include "ctx/hw.h"
 #include "util/sys.h"
 #include "inspect/capture.h"
+#include "inspect/feed.h"
 #include "inspect/fault.h"
 #include "wire/pcap.h"
 
@@ -28,51 +27,15 @@
 #define DPA_LIB_VERSION "0.1.0"
 #endif
 
-/*
- * A descriptor and the identity of its file: the application may close it and open another file
- * with the same number.
- */
-struct kept_fd {
-	int fd; /* -1: none */
-	dev_t dev;
-	ino_t ino;
-};
-
 struct dpa_capture {
 	struct dpa_hw *hw;
 	dpa_spin_t lock; /* protects the following */
-	struct kept_fd file, sock;
+	struct dpa_kept_fd file, sock;
 	struct dpa_capture_ring *ring;
 	uint64_t lost; /* frames lost since the last block was written */
 	char who[40];
 	uint8_t block[DPA_CAPTURE_BLOCK];
 };
-
-static bool keep_fd(struct kept_fd *k, int fd)
-{
-	struct stat st;
-
-	if (fstat(fd, &st)) {
-		close(fd);
-		return false;
-	}
-	*k = (struct kept_fd){.fd = fd, .dev = st.st_dev, .ino = st.st_ino};
-	return true;
-}
-
-static bool still_ours(const struct kept_fd *k)
-{
-	struct stat st;
-
-	return k->fd >= 0 && !fstat(k->fd, &st) && st.st_dev == k->dev && st.st_ino == k->ino;
-}
-
-static void close_kept_fd(struct kept_fd *k)
-{
-	if (still_ours(k))
-		close(k->fd);
-	k->fd = -1;
-}
 
 int dpa_capture_new(struct dpa_hw *hw, struct dpa_capture **out)
 {
@@ -92,7 +55,7 @@ int dpa_capture_new(struct dpa_hw *hw, struct dpa_capture **out)
 /* Context: c->lock, or no other thread uses it. */
 static void hang_up(struct dpa_capture *c)
 {
-	close_kept_fd(&c->sock);
+	dpa_close_kept_fd(&c->sock);
 	if (c->ring)
 		munmap(c->ring, sizeof(*c->ring));
 	c->ring = NULL;
@@ -103,14 +66,14 @@ void dpa_capture_free(struct dpa_capture *c)
 	if (!c)
 		return;
 	hang_up(c);
-	close_kept_fd(&c->file);
+	dpa_close_kept_fd(&c->file);
 	free(c);
 }
 
 void dpa_capture_abandon(struct dpa_capture *c)
 {
-	close_kept_fd(&c->file);
-	close_kept_fd(&c->sock); /* the ring was not inherited */
+	dpa_close_kept_fd(&c->file);
+	dpa_close_kept_fd(&c->sock); /* the ring was not inherited */
 }
 
 bool dpa_capture_on(struct dpa_capture *c)
@@ -155,7 +118,7 @@ int dpa_capture_file(struct dpa_capture *c, const char *path, char *err, size_t 
 	}
 	if (ret)
 		close(fd);
-	else if (!keep_fd(&c->file, fd))
+	else if (!dpa_keep_fd(&c->file, fd))
 		ret = EBADF;
 	return ret;
 }
@@ -163,12 +126,12 @@ int dpa_capture_file(struct dpa_capture *c, const char *path, char *err, size_t 
 /* Context: c->lock. A block that was written partly is the last one in the file. */
 static void to_file(struct dpa_capture *c, uint32_t n)
 {
-	ssize_t k = still_ours(&c->file) ? write(c->file.fd, c->block, n) : -1;
+	ssize_t k = dpa_still_ours(&c->file) ? write(c->file.fd, c->block, n) : -1;
 
 	if (k == (ssize_t)n)
 		return;
 	c->lost++;
-	close_kept_fd(&c->file);
+	dpa_close_kept_fd(&c->file);
 	dpa_log(c->hw, DPA_LOG_ERR, "capture ends: %s",
 		k < 0 ? strerror(errno) : "the file system is full");
 }
@@ -198,68 +161,26 @@ static int send_capture_hello(int sock, int ring_fd, const struct dpa_hw *hw)
 {
 	struct dpa_capture_hello h = {
 		.magic = DPA_CAPTURE_MAGIC, .ring = DPA_CAPTURE_RING, .pid = (uint32_t)hw->pid};
-	union {
-		char buf[CMSG_SPACE(sizeof(int))];
-		struct cmsghdr align;
-	} u = {0};
-	struct iovec iov = {.iov_base = &h, .iov_len = sizeof(h)};
-	struct msghdr m = {.msg_iov = &iov,
-			   .msg_iovlen = 1,
-			   .msg_control = u.buf,
-			   .msg_controllen = sizeof(u.buf)};
 
 	memcpy(h.comm, hw->board->self->comm, sizeof(h.comm));
-	CMSG_FIRSTHDR(&m)->cmsg_level = SOL_SOCKET;
-	CMSG_FIRSTHDR(&m)->cmsg_type = SCM_RIGHTS;
-	CMSG_FIRSTHDR(&m)->cmsg_len = CMSG_LEN(sizeof(int));
-	memcpy(CMSG_DATA(CMSG_FIRSTHDR(&m)), &ring_fd, sizeof(int));
-	return dpa_sys_sendmsg(sock, &m, MSG_NOSIGNAL) == (ssize_t)sizeof(h) ? 0 : -1;
-}
-
-/* Returns a connection to the listener of that name if it belongs to this user; -1: errno. */
-static int connect_capture(const char *name)
-{
-	struct sockaddr_un sa = {.sun_family = AF_UNIX};
-	size_t n = strlen(name);
-	struct ucred uc;
-	socklen_t len = sizeof(uc);
-	int fd;
-
-	if (n + 1 > sizeof(sa.sun_path)) {
-		errno = EINVAL;
-		return -1;
-	}
-	memcpy(sa.sun_path + 1, name, n);
-	fd = dpa_sys_socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	if (fd < 0)
-		return -1;
-	if (!dpa_sys_connect(fd, (struct sockaddr *)&sa,
-			     (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + n)) &&
-	    !dpa_sys_getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &uc, &len)) {
-		if (uc.uid == geteuid())
-			return fd;
-		errno = EPERM;
-	}
-	n = (size_t)errno;
-	close(fd);
-	errno = (int)n;
-	return -1;
+	return dpa_feed_send(sock, &h, sizeof(h), ring_fd);
 }
 
 bool dpa_capture_live(struct dpa_capture *c, const char *name)
 {
 	struct dpa_capture_ring *ring = NULL;
-	struct kept_fd sock = {.fd = -1};
+	struct dpa_kept_fd sock = {.fd = -1};
 	int fd = -1, ring_fd;
 
 	if (name[0]) {
-		fd = connect_capture(name);
+		fd = dpa_feed_connect(name);
 		if (fd < 0 && errno == EAGAIN)
 			return false; /* its backlog is full */
 	}
 	if (fd >= 0) {
 		ring_fd = make_ring(&ring);
-		if (ring_fd < 0 || send_capture_hello(fd, ring_fd, c->hw) || !keep_fd(&sock, fd)) {
+		if (ring_fd < 0 || send_capture_hello(fd, ring_fd, c->hw) ||
+		    !dpa_keep_fd(&sock, fd)) {
 			if (ring)
 				munmap(ring, sizeof(*ring));
 			ring = NULL;
@@ -277,21 +198,10 @@ bool dpa_capture_live(struct dpa_capture *c, const char *name)
 	return true;
 }
 
-static bool hung_up(const struct kept_fd *sock)
-{
-	ssize_t n;
-	char b;
-
-	if (!still_ours(sock))
-		return true;
-	n = dpa_sys_recv(sock->fd, &b, 1, MSG_DONTWAIT | MSG_PEEK);
-	return n == 0 || (n < 0 && errno != EAGAIN && errno != EINTR);
-}
-
 void dpa_capture_check(struct dpa_capture *c)
 {
 	dpa_spin_lock(&c->lock);
-	if (c->ring && hung_up(&c->sock))
+	if (c->ring && dpa_feed_hung_up(&c->sock))
 		hang_up(c);
 	dpa_spin_unlock(&c->lock);
 }

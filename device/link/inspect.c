@@ -13,16 +13,19 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <dpa_hw_trace.h>
 #include "ctx/schedule.h"
 #include "link/peer.h"
 #include "ctx/ops.h"
 #include "link/inspect.h"
 #include "inspect/capture.h"
+#include "inspect/timeline.h"
 #include "board/board_layout.h"
 #include "tables/pcc.h"
 #include "tables/tables.h"
 
 #define CHECK_NS 100000000ull
+#define ASKS	 (DPA_ASK_LINK + 1) /* the requests that are followed here */
 
 struct dpa_inspect {
 	dpa_spin_t lock; /* protects fault and model */
@@ -33,8 +36,8 @@ struct dpa_inspect {
 		arrivals; /* one thread at a time lets frames of the model arrive, in their order */
 	dpa_spin_t words; /* bits of the rings */
 	pthread_mutex_t follow; /* protects the following */
-	bool own[DPA_ASKS];	/* a setting of this process for faults or a network */
-	_Atomic uint32_t seen[DPA_ASKS];
+	bool own[ASKS];		/* a setting of this process for faults or a network */
+	_Atomic uint32_t seen[ASKS];
 	struct dpa_capture *capture;
 	uint64_t checked; /* time of the last check of the tool */
 };
@@ -216,6 +219,9 @@ static void count_fault(struct dpa_hw *hw, const struct dpa_fault_act *a)
 	for (uint32_t k = 0; k < DPA_FAULT_KINDS; k++)
 		if (a->kinds & 1u << k)
 			dpa_count(hw, of[k], 1);
+	if (a->kinds && dpa_trace_is_on())
+		dpa_trace_event(DPA_TRACE_INJECT, 0, (uint8_t)__builtin_ctz(a->kinds), 0, a->kinds,
+				0, 0);
 }
 
 /* Stores the frame, once or twice. Context: in->lock. */
@@ -528,13 +534,14 @@ void dpa_inspect_tick(struct dpa_hw *hw)
 	struct dpa_inspect *in = hw->insp;
 	bool news = false;
 
-	for (int i = 0; i < DPA_ASKS; i++)
+	dpa_timeline_tick(hw->timeline);
+	for (int i = 0; i < ASKS; i++)
 		news |= dpa_board_ask_gen(hw->board, (enum dpa_board_ask_what)i) !=
 			atomic_load_explicit(&in->seen[i], memory_order_relaxed);
 	if (!news && !is_captured(hw) && !model_is_over(hw))
 		return;
 	pthread_mutex_lock(&in->follow);
-	for (int i = 0; news && i < DPA_ASKS; i++)
+	for (int i = 0; news && i < ASKS; i++)
 		follow_ask(hw, (enum dpa_board_ask_what)i);
 	if (is_captured(hw) && dpa_now_ns() - in->checked >= CHECK_NS) {
 		in->checked = dpa_now_ns();
@@ -555,14 +562,16 @@ int dpa_inspect_init(struct dpa_hw *hw, char *err, size_t errlen)
 		return ENOMEM;
 	pthread_mutex_init(&in->follow, NULL);
 	hw->insp = in;
-	ret = dpa_capture_new(hw, &in->capture);
+	ret = dpa_timeline_new(hw, &hw->timeline);
+	if (!ret)
+		ret = dpa_capture_new(hw, &in->capture);
 	if (!ret && hw->cfg.capture[0]) {
 		ret = dpa_capture_file(in->capture, hw->cfg.capture, err, errlen);
 		set_bit(hw, DPA_INSPECT_CAPTURE, !ret);
 	}
 	in->own[DPA_ASK_FAULT] = hw->cfg.fault.set;
 	in->own[DPA_ASK_LINK] = hw->cfg.link.set;
-	for (int i = 0; i < DPA_ASKS; i++)
+	for (int i = 0; i < ASKS; i++)
 		if (in->own[i])
 			atomic_store_explicit(
 				dpa_proc_asked(hw->board->self, (enum dpa_board_ask_what)i),
@@ -589,6 +598,7 @@ void dpa_inspect_fini(struct dpa_hw *hw)
 	dpa_capture_free(in->capture);
 	dpa_fault_free(&in->fault);
 	dpa_model_free(&in->model);
+	dpa_timeline_free(hw->timeline);
 	free(in);
 	hw->insp = NULL;
 }
@@ -597,4 +607,5 @@ void dpa_inspect_abandon(struct dpa_hw *hw)
 {
 	if (hw->insp)
 		dpa_capture_abandon(hw->insp->capture);
+	dpa_timeline_abandon(hw->timeline);
 }

@@ -37,6 +37,7 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/uio.h>
+#include <dpa_hw_trace.h>
 #include "ctx/copy.h"
 #include "ctx/hw.h"
 #include "util/backoff.h"
@@ -420,6 +421,9 @@ static inline struct dpa_slot *dpa_lane_reserve(struct dpa_tx *tx, uint32_t len,
 	return s;
 }
 
+/* The timeline's point of a packet that leaves. */
+void dpa_lane_trace(const struct dpa_slot *s) __attribute__((cold));
+
 /*
  * Publishes the reserved entry. An entry that was reserved and is not published changes nothing;
  * otherwise the consumer would never release its data. Context: producer side, under tx->lock.
@@ -428,6 +432,8 @@ static inline void dpa_lane_publish(struct dpa_tx *tx, struct dpa_slot *s)
 {
 	uint32_t head = tx->head + 1;
 
+	if (dpa_trace_is_on())
+		dpa_lane_trace(s);
 	tx->dhead = tx->dres;
 	/* the watchdog reads it without the lock */
 	__atomic_store_n(&tx->head, head, __ATOMIC_RELAXED);

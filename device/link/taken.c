@@ -25,3 +25,12 @@ bool dpa_peer_is_spent(const struct dpa_peer *p)
 
 	return dpa_unlikely(then) && !p->wire && then == dpa_peer_taken(p);
 }
+
+void dpa_lane_trace(const struct dpa_slot *s)
+{
+	const struct dpa_ext *x = (const struct dpa_ext *)s->ext;
+	const bool aeth = dpa_op_props(s->opcode) & DPA_OPP_AETH;
+
+	dpa_trace_event(DPA_TRACE_TX, s->src, s->opcode, s->dqpn, s->psn, s->len,
+			aeth ? (uint8_t)x->syndrome : 0);
+}

@@ -4,6 +4,7 @@
  * an earlier PSN.
  */
 #include <errno.h>
+#include <dpa_hw_trace.h>
 #include "ctx/complete.h"
 #include "ctx/cq.h"
 #include "ctx/schedule.h"
@@ -133,6 +134,8 @@ void dpa_seek(struct dpa_hw_qp *qp, uint32_t psn)
 	uint32_t ssn = r->una_ssn;
 	const struct dpa_wqe_ctrl *c;
 
+	if (dpa_trace_is_on() && dpa_psn_diff(psn, r->send_psn) < 0)
+		dpa_trace_event(DPA_TRACE_REWIND, 0, 0, qp->qpn, psn, r->send_psn, 0);
 	while (dpa_psn_diff(psn, first) > 0) {
 		uint32_t n;
 

@@ -15,7 +15,14 @@
 
 static struct dpa_board_ask *ask_of(struct dpa_board_head *h, enum dpa_board_ask_what what)
 {
-	return what == DPA_ASK_LINK ? &h->ask_link : &h->ask[what];
+	switch (what) {
+	case DPA_ASK_LINK:
+		return &h->ask_link;
+	case DPA_ASK_TIMELINE:
+		return &h->ask_timeline;
+	default:
+		return &h->ask[what];
+	}
 }
 
 uint32_t dpa_board_ask_gen(struct dpa_board *b, enum dpa_board_ask_what what)

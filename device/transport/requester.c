@@ -3,6 +3,7 @@
  * requester.c - takes WQEs from the SQ and makes packets of them. For the states of a QP's sending
  * side see req_state.h and README.md.
  */
+#include <dpa_hw_trace.h>
 #include "ctx/schedule.h"
 #include "ctx/cq.h"
 #include "foreign/foreign.h"
@@ -589,10 +590,26 @@ static __attribute__((noinline)) int run_slow(struct dpa_hw_qp *qp)
 	return n;
 }
 
+/* Once for each WQE: a QP that cannot send runs again and again. */
+static __attribute__((cold, noinline)) void trace_pickup(struct dpa_hw_qp *qp)
+{
+	uint32_t from = qp->req.send_idx, pi = qp->sq ? dpa_sq_pi(qp) : from;
+
+	if ((int32_t)(qp->traced - from) > 0 && (int32_t)(pi - qp->traced) >= 0)
+		from = qp->traced;
+	if (from == pi)
+		return;
+	qp->traced = pi;
+	dpa_trace_event(DPA_TRACE_PICKUP, 0, 0, qp->qpn, from, pi, 0);
+}
+
 int dpa_requester_run(struct dpa_hw_qp *qp)
 {
-	int n = run_short(qp);
+	int n;
 
+	if (dpa_trace_is_on())
+		trace_pickup(qp);
+	n = run_short(qp);
 	if (!n && qp->near.rkey)
 		n = dpa_near_run(qp, dpa_sq_pi(qp), &(uint32_t){DPA_PULL_CHUNK});
 	/* By BlueFlame: this WQE is sent without a read of the poster's cache line. */

@@ -4,6 +4,7 @@
  * (resp_check.c, pure), then carried out. Answers become pending and are sent after the batch
  * (dpa_responder_flush).
  */
+#include <dpa_hw_trace.h>
 #include "ctx/cq.h"
 #include "ctx/mr.h"
 #include "payload/mw.h"
@@ -518,6 +519,7 @@ bool dpa_writes_add(struct dpa_writes *w, const struct dpa_slot *s, const uint8_
 uint32_t dpa_writes_end(struct dpa_writes *w)
 {
 	struct dpa_resp *r = &w->qp->resp;
+	const uint64_t began = dpa_trace_begin();
 	uint32_t n = dpa_puts_end(&w->puts);
 	uint64_t asked = w->ackreq & (n < 64 ? (1ull << n) - 1 : ~0ull);
 
@@ -526,6 +528,10 @@ uint32_t dpa_writes_end(struct dpa_writes *w)
 	begin_request(w->qp);
 	for (uint32_t i = 0; i < n; i++)
 		w->bytes += w->puts.len[i];
+	if (dpa_unlikely(began))
+		dpa_trace_at(began, DPA_TRACE_RX, (uint16_t)(w->qp->dest_qpn & DPA_QPN_INDEX),
+			     DPA_BTH_RC | DPA_BTH_WRITE_ONLY, w->qp->qpn, r->epsn,
+			     (uint32_t)w->bytes, (uint64_t)dpa_trace_since(began) << 32 | n);
 	if (asked)
 		dpa_owe(w->qp, dpa_psn_add(r->epsn, 63u - (uint32_t)__builtin_clzll(asked)),
 			DPA_AETH_ACK | DPA_AETH_NO_CREDITS);

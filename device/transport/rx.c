@@ -3,6 +3,7 @@
  * rx.c - a packet arrives at its QP: validation common to all transports (IBA 9.6), then dispatch.
  */
 #include "transport/xrc_branch.h"
+#include <dpa_hw_trace.h>
 #include "link/kick.h"
 #include "transport/api.h"
 #include "transport.h"
@@ -218,7 +219,7 @@ void dpa_rx_any(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_sl
 	dpa_responder_rx(qp, peer, s, payload);
 }
 
-void dpa_transport_rx(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s,
+DPA_STEP void rx_step(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s,
 		      const uint8_t *payload)
 {
 	const bool fast =
@@ -230,6 +231,27 @@ void dpa_transport_rx(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct 
 		dpa_completer_short(qp, peer, s, payload);
 	else
 		dpa_rx_any(qp, peer, s, payload);
+}
+
+static __attribute__((cold, noinline)) void rx_traced(struct dpa_hw_qp *qp, struct dpa_peer *peer,
+						      const struct dpa_slot *s,
+						      const uint8_t *payload)
+{
+	const uint64_t began = dpa_trace_now();
+
+	rx_step(qp, peer, s, payload);
+	if (began)
+		dpa_trace_at(began, DPA_TRACE_RX, s->src, s->opcode, s->dqpn, s->psn, s->len,
+			     (uint64_t)dpa_trace_since(began) << 32 | 1);
+}
+
+void dpa_transport_rx(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s,
+		      const uint8_t *payload)
+{
+	if (dpa_trace_is_on())
+		rx_traced(qp, peer, s, payload);
+	else
+		rx_step(qp, peer, s, payload);
 }
 
 void dpa_transport_reset(struct dpa_hw_qp *qp)

@@ -6,30 +6,22 @@
  */
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <sys/random.h>
-#include <sys/resource.h>
-#include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
-#include <time.h>
 #include <unistd.h>
 #include <inspect/capture.h>
-#include <link/fds.h>
 #include <wire/pcap.h>
 #include "dpactl.h"
+#include "feed.h"
 #include "tables/tables.h"
 
 #define LOOK_NS	    5000000ull /* between two looks at the rings */
 #define FAREWELL_NS 2000000000ull
 #define EPB	    6u
 #define EPB_MIN	    32u
-#define NAME_RANDOM 16
 
 struct source {
 	int fd; /* -1: it has hung up, what is in the ring still counts */
@@ -49,132 +41,43 @@ struct capture {
 	uint8_t *buf;
 };
 
-static volatile sig_atomic_t stopped;
-
-static void on_signal(int sig)
-{
-	(void)sig;
-	stopped = 1;
-}
-
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000ull + (uint64_t)ts.tv_nsec;
-}
-
-static socklen_t socket_address(struct sockaddr_un *sa, const char *name)
-{
-	size_t n = strlen(name);
-
-	n = n < sizeof(sa->sun_path) ? n : sizeof(sa->sun_path) - 1;
-	memset(sa, 0, sizeof(*sa));
-	sa->sun_family = AF_UNIX;
-	memcpy(sa->sun_path + 1, name, n);
-	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + n);
-}
-
 /* One at a time: the name in the adapter state is that of a process that still listens. */
 static void refuse_second(struct ctl *c)
 {
 	char text[DPA_BOARD_ASK_TEXT];
-	struct sockaddr_un sa;
-	socklen_t len;
 	uint32_t gen;
-	int fd;
 
-	if (!dpa_board_ask_get(c->b, DPA_ASK_CAPTURE, text, &gen) || !text[0])
-		return;
-	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	len = socket_address(&sa, text);
-	if (fd >= 0 && (!connect(fd, (struct sockaddr *)&sa, len) || errno == EAGAIN))
+	if (dpa_board_ask_get(c->b, DPA_ASK_CAPTURE, text, &gen) && text[0] && feed_is_heard(text))
 		die(EXIT_NONE, "another dpactl captures from this adapter instance: end it first");
-	close(fd);
-}
-
-static int make_listener(char *name, size_t n)
-{
-	uint8_t r[NAME_RANDOM];
-	struct sockaddr_un sa;
-	socklen_t len;
-	size_t at;
-	int fd;
-
-	if (getrandom(r, sizeof(r), 0) != (ssize_t)sizeof(r))
-		die(EXIT_NONE, "no random numbers: %s", strerror(errno));
-	at = (size_t)snprintf(name, n, "dpa/capture/");
-	for (size_t i = 0; i < sizeof(r); i++)
-		at += (size_t)snprintf(name + at, n - at, "%02x", r[i]);
-	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	len = socket_address(&sa, name);
-	if (fd < 0 || bind(fd, (struct sockaddr *)&sa, len) || listen(fd, DPA_BOARD_PROCS))
-		die(EXIT_NONE, "cannot listen for the processes: %s", strerror(errno));
-	return fd;
 }
 
 /* ---------------------------------------------------------------- processes */
 
 static void accept_all(struct capture *k)
 {
-	struct ucred uc;
-	socklen_t len;
+	uint32_t pid;
 	int fd;
 
-	while (k->nsrc < DPA_BOARD_PROCS &&
-	       (fd = accept4(k->listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0) {
-		len = sizeof(uc);
-		if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &uc, &len) || uc.uid != geteuid()) {
-			close(fd);
-			continue;
-		}
-		k->src[k->nsrc++] = (struct source){.fd = fd, .pid = (uint32_t)uc.pid};
-	}
-}
-
-static struct dpa_capture_ring *map_ring(int fd)
-{
-	int seals = fcntl(fd, F_GET_SEALS);
-	struct stat st;
-	void *p;
-
-	if (seals < 0 || !(seals & F_SEAL_SHRINK) || fstat(fd, &st) ||
-	    (size_t)st.st_size < sizeof(struct dpa_capture_ring))
-		return NULL;
-	p = mmap(NULL, sizeof(struct dpa_capture_ring), PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	return p == MAP_FAILED ? NULL : p;
+	while (k->nsrc < DPA_BOARD_PROCS && (fd = feed_accept(k->listener, &pid)) >= 0)
+		k->src[k->nsrc++] = (struct source){.fd = fd, .pid = pid};
 }
 
 /* The hello; or it has hung up. */
 static void hear_source(struct source *s)
 {
 	struct dpa_capture_hello h = {0};
-	union {
-		char buf[CMSG_SPACE(sizeof(int))];
-		struct cmsghdr align;
-	} u;
-	struct iovec iov = {.iov_base = &h, .iov_len = sizeof(h)};
-	struct msghdr m = {.msg_iov = &iov,
-			   .msg_iovlen = 1,
-			   .msg_control = u.buf,
-			   /* not sizeof(u.buf), in which two have room */
-			   .msg_controllen = CMSG_LEN(sizeof(int))};
-	ssize_t n = recvmsg(s->fd, &m, MSG_CMSG_CLOEXEC);
-	int fd = -1;
+	int memfd, n = feed_hello(s->fd, &h, sizeof(h), &memfd);
 
-	if (n < 0 && (errno == EAGAIN || errno == EINTR))
+	if (!n)
 		return;
-	if (n >= 0)
-		dpa_take_fds(&m, &fd, 1);
-	if (!s->ring && n == (ssize_t)sizeof(h) && h.magic == DPA_CAPTURE_MAGIC &&
-	    h.ring == DPA_CAPTURE_RING && fd >= 0)
-		s->ring = map_ring(fd);
+	if (n > 0 && !s->ring && h.magic == DPA_CAPTURE_MAGIC && h.ring == DPA_CAPTURE_RING &&
+	    memfd >= 0)
+		s->ring = feed_map(memfd, sizeof(*s->ring));
 	else
-		n = 0;
-	if (fd >= 0)
-		close(fd);
-	if (n <= 0 || !s->ring) {
+		n = -1;
+	if (memfd >= 0)
+		close(memfd);
+	if (n < 0 || !s->ring) {
 		close(s->fd);
 		s->fd = -1;
 	}
@@ -276,22 +179,17 @@ static bool board_gone(struct ctl *c)
 
 static void run_capture(struct capture *k, uint64_t until, bool farewell)
 {
-	struct timespec nap = {.tv_nsec = LOOK_NS};
-	sigset_t open;
-
-	sigemptyset(&open);
 	for (;;) {
-		struct pollfd p = {.fd = k->listener, .events = POLLIN};
 		bool gone = board_gone(k->c); /* first: what comes until then is taken */
 
 		look_for_sources(k);
 		if (!farewell)
 			tell_sources(k);
-		if (farewell ? !k->nsrc : (stopped || gone))
+		if (farewell ? !k->nsrc : (feed_stopped() || gone))
 			return;
-		if (now_ns() >= until || (k->c->count && k->packets >= k->c->count))
+		if (feed_now_ns() >= until || (k->c->count && k->packets >= k->c->count))
 			return;
-		ppoll(&p, 1, &nap, &open);
+		feed_wait(k->listener, LOOK_NS);
 	}
 }
 
@@ -308,40 +206,11 @@ static void begin_capture(struct capture *k)
 		die(EXIT_USAGE, "cannot write %s: %s", k->c->to, strerror(errno));
 }
 
-/* Signals arrive in ppoll() only: none is missed, nothing is cut in the middle. */
-static void catch_signals(void)
-{
-	struct sigaction sa = {.sa_handler = on_signal};
-	sigset_t block;
-
-	sigemptyset(&block);
-	sigaddset(&block, SIGINT);
-	sigaddset(&block, SIGTERM);
-	sigaddset(&block, SIGHUP);
-	sigprocmask(SIG_BLOCK, &block, NULL);
-	sigaction(SIGINT, &sa, NULL);
-	sigaction(SIGTERM, &sa, NULL);
-	sigaction(SIGHUP, &sa, NULL);
-	sa.sa_handler = SIG_IGN;
-	sigaction(SIGPIPE, &sa, NULL); /* the reader of "-" may leave */
-}
-
-/* A descriptor for each process: as many as this one may have. */
-static void raise_limit(void)
-{
-	struct rlimit lim;
-
-	if (getrlimit(RLIMIT_NOFILE, &lim) == 0 && lim.rlim_cur < lim.rlim_max) {
-		lim.rlim_cur = lim.rlim_max;
-		setrlimit(RLIMIT_NOFILE, &lim);
-	}
-}
-
 void cmd_capture(struct ctl *c)
 {
 	static struct capture k;
-	uint64_t until = c->seconds ? now_ns() + c->seconds * 1000000000ull : UINT64_MAX;
-	char name[64];
+	uint64_t until = c->seconds ? feed_now_ns() + c->seconds * 1000000000ull : UINT64_MAX;
+	char name[FEED_NAME];
 	uint32_t gen;
 	int rc;
 
@@ -349,18 +218,18 @@ void cmd_capture(struct ctl *c)
 	k.buf = malloc(DPA_CAPTURE_RING);
 	if (!k.buf)
 		die(EXIT_NONE, "out of memory");
-	raise_limit();
+	feed_raise_limit();
 	refuse_second(c);
 	begin_capture(&k);
-	k.listener = make_listener(name, sizeof(name));
-	catch_signals();
+	k.listener = feed_listen("capture", name);
+	feed_catch_signals();
 	rc = dpa_board_ask_put(c->b, DPA_ASK_CAPTURE, name, &k.gen);
 	if (rc)
 		die(EXIT_NONE, "%s: %s", c->path, strerror(rc));
 	run_capture(&k, until, false);
 	/* an adapter state that is gone has no process to notify */
 	if (!dpa_board_ask_put(c->b, DPA_ASK_CAPTURE, "", &gen))
-		run_capture(&k, now_ns() + FAREWELL_NS, true);
+		run_capture(&k, feed_now_ns() + FAREWELL_NS, true);
 	while (k.nsrc)
 		end_source(&k, k.nsrc - 1);
 	free(k.buf);

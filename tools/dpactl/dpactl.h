@@ -29,6 +29,8 @@ struct ctl {
 	const char *image; /* simulate: the program of the DPA */
 	/* capture: how many packets; how long (pcc, too); 0: no end */
 	uint32_t count, seconds;
+	char **program;	     /* trace: the program to start and its arguments; NULL */
+	bool past;	     /* trace: also what was recorded before */
 	int status;	     /* to exit with */
 	struct dpa_board *b; /* NULL: no board (status only) */
 };
@@ -37,7 +39,7 @@ struct ctl {
 typedef void command_fn(struct ctl *c);
 command_fn cmd_status, cmd_ps, cmd_uar, cmd_counters, cmd_config, cmd_decode, cmd_fault,
 	cmd_capture, cmd_dpa, cmd_pcc, cmd_doctor, cmd_enable, cmd_disable, cmd_caps, cmd_link,
-	cmd_simulate;
+	cmd_simulate, cmd_trace;
 
 /* main.c */
 _Noreturn void die(int status, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

@@ -37,12 +37,13 @@ static const struct command {
 	{"ps", cmd_ps, NEEDS_BOARD, PIDS},
 	{"simulate", cmd_simulate, NO_BOARD, ONE_FILE},
 	{"status", cmd_status, ANY_BOARD, NOTHING},
+	{"trace", cmd_trace, ANY_BOARD, PIDS},
 	{"uar", cmd_uar, NEEDS_BOARD, NOTHING},
 	/* clang-format on */
 };
 #define COMMANDS                                                                                   \
 	"status, ps, dpa, uar, counters, config, caps, fault, link, pcc, capture, decode, "        \
-	"simulate, doctor, enable or disable"
+	"trace, simulate, doctor, enable or disable"
 
 struct options {
 	struct ctl *c;
@@ -140,17 +141,18 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 
 static const struct argp_option option_list[] = {
 	{"json", 'j', NULL, 0, "Print JSON, for programs", 0},
-	{"all", 'a', NULL, 0, "Show also what is zero (counters) or unused (uar)", 0},
+	{"all", 'a', NULL, 0,
+	 "Show also what is zero (counters) or unused (uar); trace: record every event", 0},
 	{"board", 'b', "PATH", 0, "Use the adapter state in this file", 0},
 	{"system", 'S', NULL, 0, "enable, disable: for every process of this machine", 0},
 	{"write", 'w', "FILE", 0,
-	 "capture: the pcapng file to write; simulate, pcc record: a .csv, .json or .html; - is "
-	 "the output",
+	 "capture: the pcapng file to write; trace: a .json or .html; simulate, pcc record: a "
+	 ".csv, .json or .html; - is the output",
 	 0},
 	{"image", 'i', "FILE", 0,
 	 "simulate: the image.so of a congestion control program that acts on flows", 0},
-	{"count", 'c', "N", 0, "capture: end after N packets", 0},
-	{"seconds", 's', "N", 0, "capture, pcc watch, pcc record: end after N seconds", 0},
+	{"count", 'c', "N", 0, "capture: end after N packets; trace: after N events", 0},
+	{"seconds", 's', "N", 0, "capture, trace, pcc watch, pcc record: end after N seconds", 0},
 	{0},
 };
 
@@ -158,7 +160,8 @@ static const struct argp argp = {
 	.options = option_list,
 	.parser = parse_opt,
 	.args_doc = "COMMAND [PID...]\nfault set SPEC|off|show\nlink set SPEC|off|show\n"
-		    "capture -w FILE\ndecode FILE\nsimulate SCENARIO [-w FILE]\n"
+		    "capture -w FILE\ntrace -w FILE [PID...]\ntrace -w FILE -- PROGRAM [ARG...]\n"
+		    "decode FILE\nsimulate SCENARIO [-w FILE]\n"
 		    "pcc [list|params|counters|enable|disable|count|clear|set|watch]\n"
 		    "pcc record [-w FILE]\n"
 		    "enable|disable --system",
@@ -188,6 +191,9 @@ static const struct argp argp = {
 	       "  pcc clear SLOT, pcc set SLOT PARAM VALUE\n"
 	       "                  which of them acts, which one counts, its parameters\n"
 	       "  capture -w FILE the packets of all processes, shared memory included\n"
+	       "  trace -w FILE [PID...], trace -w FILE -- PROGRAM\n"
+	       "                  the way of each WQE from post to poll in both processes, as\n"
+	       "                  Chrome trace events, or with -w X.html as a page\n"
 	       "  decode FILE     the RoCEv2 packets of a pcap or pcapng file; - is the input\n"
 	       "  simulate SCENARIO\n"
 	       "                  flows through such a network in simulated time: rate, round\n"
@@ -207,6 +213,11 @@ static void parse_args(struct options *o, int argc, char **argv)
 	bool help = false;
 
 	for (int i = 1; i < argc; i++)
+		if (strcmp(argv[i], "--") == 0) { /* the rest is a program's */
+			o->c->program = i + 1 < argc ? &argv[i + 1] : NULL;
+			argc = i;
+		}
+	for (int i = 1; i < argc; i++)
 		help |= strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-?") == 0 ||
 			strcmp(argv[i], "--usage") == 0 || strcmp(argv[i], "--version") == 0 ||
 			strcmp(argv[i], "-V") == 0;
@@ -216,19 +227,24 @@ static void parse_args(struct options *o, int argc, char **argv)
 		die(EXIT_USAGE, "no command given: use " COMMANDS);
 	if (o->cmd->takes == ONE_FILE && !o->c->file)
 		die(EXIT_USAGE, "%s needs a file", o->cmd->name);
-	if (o->cmd->fn == cmd_capture && !o->c->to)
-		die(EXIT_USAGE, "capture needs -w FILE");
+	if ((o->cmd->fn == cmd_capture || o->cmd->fn == cmd_trace) && !o->c->to)
+		die(EXIT_USAGE, "%s needs -w FILE", o->cmd->name);
+	if (o->c->program && o->cmd->fn != cmd_trace)
+		die(EXIT_USAGE, "-- PROGRAM is for trace");
+	if (o->c->program && o->c->npids)
+		die(EXIT_USAGE, "trace takes process ids or a program, not both");
 	if (o->c->system && o->cmd->fn != cmd_enable && o->cmd->fn != cmd_disable)
 		die(EXIT_USAGE, "--system is for enable and disable");
-	if (o->cmd->fn != cmd_capture && o->c->count)
-		die(EXIT_USAGE, "--count is for capture");
-	if (o->cmd->fn != cmd_capture && o->cmd->fn != cmd_pcc && o->c->seconds)
-		die(EXIT_USAGE, "--seconds is for capture and pcc");
+	if (o->cmd->fn != cmd_capture && o->cmd->fn != cmd_trace && o->c->count)
+		die(EXIT_USAGE, "--count is for capture and trace");
+	if (o->cmd->fn != cmd_capture && o->cmd->fn != cmd_trace && o->cmd->fn != cmd_pcc &&
+	    o->c->seconds)
+		die(EXIT_USAGE, "--seconds is for capture, trace and pcc");
 	if (o->cmd->fn != cmd_simulate && o->c->image)
 		die(EXIT_USAGE, "--image is for simulate");
-	if (o->cmd->fn != cmd_capture && o->cmd->fn != cmd_simulate && o->cmd->fn != cmd_pcc &&
-	    o->c->to)
-		die(EXIT_USAGE, "--write is for capture, simulate and pcc record");
+	if (o->cmd->fn != cmd_capture && o->cmd->fn != cmd_trace && o->cmd->fn != cmd_simulate &&
+	    o->cmd->fn != cmd_pcc && o->c->to)
+		die(EXIT_USAGE, "--write is for capture, trace, simulate and pcc record");
 }
 
 /* Where the library would look: --board, then the setting, then this user's place. */

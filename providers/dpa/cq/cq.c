@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <dpa_hw_trace.h>
 #include "dpa.h"
 #include "cq/observer.h"
 #include "redirect/fds.h"
@@ -267,8 +268,11 @@ static inline int cq_drain(struct dpa_cq *cq, int n, struct ibv_wc *wc)
 			cq->ci++;
 		}
 	} while (dpa_unlikely(cq->overruns) && got < n && dpa_cq_catch_up(cq));
-	if (got)
+	if (got) {
 		__atomic_store_n(cq->ci_rec, cq->ci, __ATOMIC_RELEASE);
+		if (dpa_trace_is_on())
+			dpa_trace_event(DPA_TRACE_POLL, 0, 0, cq->vcq.cq.handle, cq->ci, 0, 0);
+	}
 	dpa_lock_drop(&cq->lock);
 	return got;
 }

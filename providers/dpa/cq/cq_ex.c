@@ -4,6 +4,7 @@
  * successful start_poll to end_poll; the entries are released at the end.
  */
 #include <time.h>
+#include <dpa_hw_trace.h>
 #include "dpa.h"
 #include "cq/observer.h"
 
@@ -136,6 +137,8 @@ static void ex_end_poll(struct ibv_cq_ex *ex)
 
 	cq->ci = ci;
 	__atomic_store_n(cq->ci_rec, ci, __ATOMIC_RELEASE);
+	if (dpa_trace_is_on())
+		dpa_trace_event(DPA_TRACE_POLL, 0, 0, cq->vcq.cq.handle, ci, 0, 0);
 	dpa_lock_drop(&cq->lock);
 	dpa_cq_polled(cq);
 }

@@ -239,7 +239,8 @@ int dpa_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr, struct ibv_send_w
 {
 	struct dpav_qp *qp = to_dpa_qp(ibqp);
 	struct dpa_sq *sq = &qp->sq;
-	uint32_t first, placement;
+	uint32_t first, placement, rung = 0;
+	uint64_t began;
 	int ret = 0;
 
 	if (dpa_unlikely(!dpa_word_alive(qp->alive))) {
@@ -250,6 +251,7 @@ int dpa_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr, struct ibv_send_w
 		*bad = wr;
 		return EINVAL;
 	}
+	began = dpa_trace_begin();
 	dpa_lock_take(&sq->lock);
 	first = sq->pi;
 	for (; wr; wr = wr->next) {
@@ -263,7 +265,11 @@ int dpa_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr, struct ibv_send_w
 		dpa_lock_drop(&sq->lock);
 		return ret;
 	}
+	if (dpa_unlikely(began))
+		rung = dpa_trace_since(began);
 	placement = sq_publish(sq, first);
+	if (dpa_unlikely(began))
+		sq_trace(sq, qp->info.qpn, first, began, rung);
 	dpa_lock_drop(&sq->lock);
 	sq_ring(qp->hw, placement);
 	return ret;

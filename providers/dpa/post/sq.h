@@ -7,6 +7,7 @@
 #define DPA_SQ_H
 
 #include <string.h>
+#include <dpa_hw_trace.h>
 #include "dpa.h"
 
 #define SQ_SEND_FLAGS                                                                              \
@@ -134,6 +135,22 @@ static inline __attribute__((always_inline)) uint32_t sq_publish(struct dpa_sq *
 	__atomic_store_n(&sq->dbrec->sq_pi, sq->pi, __ATOMIC_RELEASE);
 	sq_doorbell(sq);
 	return placement;
+}
+
+/*
+ * The timeline's point of a post that began at `began`, ticks, and wrote its doorbell `rung` ticks
+ * later. Context: the lock.
+ */
+static __attribute__((cold, noinline, unused)) void
+sq_trace(const struct dpa_sq *sq, uint32_t qpn, uint32_t first, uint64_t began, uint32_t rung)
+{
+	const struct dpa_wqe_ctrl *c =
+		(const struct dpa_wqe_ctrl *)(sq->buf + (size_t)(first & sq->mask) * DPA_WQEBB);
+	const uint64_t word = __atomic_load_n(&sq->slot->word, __ATOMIC_RELAXED);
+
+	dpa_trace_at(began, DPA_TRACE_POST,
+		     (uint8_t)word == DPA_OP_DOORBELL ? 0 : DPA_TRACE_BLUEFLAME, c->opcode, qpn,
+		     first, rung, (uint64_t)(sq->pi - first) << 32);
 }
 
 /* After the lock was released: inline placement carries the work out on this thread. */

@@ -108,6 +108,7 @@ static void wr_abort(struct ibv_qp_ex *ex)
 
 static inline __attribute__((always_inline)) int wr_finish(struct dpav_qp *qp)
 {
+	const uint64_t began = dpa_trace_begin();
 	uint32_t placement;
 
 	if (dpa_unlikely(qp->sq.pi == qp->batch.pi)) {
@@ -115,6 +116,8 @@ static inline __attribute__((always_inline)) int wr_finish(struct dpav_qp *qp)
 		return 0;
 	}
 	placement = sq_publish(&qp->sq, qp->batch.pi);
+	if (dpa_unlikely(began))
+		sq_trace(&qp->sq, qp->info.qpn, qp->batch.pi, began, 0);
 	dpa_lock_drop(&qp->sq.lock);
 	sq_ring(qp->hw, placement);
 	return 0;

@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * trace.c - records the timelines of processes: of a program that it starts, of given processes,
+ * or of all processes of the adapter instance. docs/timeline.md describes the result.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include "../dpactl.h"
+#include "../feed.h"
+#include "output.h"
+#include "record.h"
+#include "tables/tables.h"
+
+#define LOOK_NS	    2000000ull /* between two looks at the rings */
+#define FAREWELL_NS 2000000000ull
+#define MOST_EVENTS 1000000u
+#define ENV	    "DPA_TIMELINE"
+
+struct recording {
+	struct ctl *c;
+	struct store *s;
+	int listener;
+	char name[FEED_NAME];
+	pid_t child; /* 0: none, or it has ended */
+	int child_status;
+	uint32_t gen; /* of the request; 0: none was made */
+	bool told;
+	uint64_t shown;
+};
+
+/* ---------------------------------------------------------------- processes */
+
+static bool is_wanted(const struct ctl *c, uint32_t pid)
+{
+	for (int i = 0; i < c->npids; i++)
+		if (c->pids[i] == pid)
+			return true;
+	return !c->npids;
+}
+
+static void accept_all(struct recording *k)
+{
+	struct store *s = k->s;
+	uint32_t pid;
+	int fd;
+
+	while (s->procs < TRACE_PROCS && (fd = feed_accept(k->listener, &pid)) >= 0) {
+		if (!is_wanted(k->c, pid)) {
+			close(fd); /* its timeline is off again */
+			continue;
+		}
+		memset(&s->proc[s->procs], 0, sizeof(s->proc[0]));
+		s->proc[s->procs].fd = fd;
+		s->proc[s->procs++].pid = pid;
+	}
+}
+
+static uint64_t skipped_of(struct trace_proc *p)
+{
+	uint32_t used = atomic_load_explicit(&p->shm->used, memory_order_acquire);
+	uint64_t n = 0;
+
+	for (uint32_t i = 0; i < used && i < DPA_TRACE_RINGS; i++)
+		n += atomic_load_explicit(&p->shm->ring[i].skipped, memory_order_relaxed);
+	return n;
+}
+
+/* Rings begin where the process says: earlier events are of an earlier recording. */
+static void begin_rings(struct trace_proc *p, bool past)
+{
+	p->skipped0 = skipped_of(p);
+	for (uint32_t i = 0; i < DPA_TRACE_RINGS && !past; i++)
+		p->tail[i] = atomic_load_explicit(&p->shm->ring[i].tail, memory_order_relaxed);
+}
+
+/* The hello; or it has hung up. */
+static void hear(struct recording *k, struct trace_proc *p)
+{
+	struct dpa_trace_hello h;
+	int memfd, n = feed_hello(p->fd, &h, sizeof(h), &memfd);
+
+	if (!n)
+		return;
+	if (n > 0 && !p->shm && h.magic == DPA_TRACE_MAGIC &&
+	    h.bytes == sizeof(struct dpa_trace_shm) && memfd >= 0)
+		p->shm = feed_map(memfd, sizeof(*p->shm));
+	else
+		n = -1;
+	if (memfd >= 0)
+		close(memfd);
+	if (n < 0 || !p->shm) {
+		close(p->fd);
+		p->fd = -1;
+		return;
+	}
+	p->board = h.board;
+	p->clock = h.clock;
+	memcpy(p->comm, h.comm, sizeof(p->comm));
+	printable(p->comm, sizeof(p->comm));
+	begin_rings(p, k->c->past);
+}
+
+/* Returns the number of processes that are connected. */
+static uint32_t look(struct recording *k)
+{
+	uint32_t n = 0;
+
+	accept_all(k);
+	for (uint32_t i = 0; i < k->s->procs; i++) {
+		struct trace_proc *p = &k->s->proc[i];
+
+		if (p->fd >= 0)
+			hear(k, p);
+		if (p->shm)
+			store_drain(k->s, i);
+		n += p->fd >= 0;
+		if (p->fd >= 0 || !p->shm)
+			continue;
+		k->s->skipped += skipped_of(p) - p->skipped0; /* it hung up before that last look */
+		k->s->ringless += atomic_load_explicit(&p->shm->ringless, memory_order_relaxed);
+		munmap(p->shm, sizeof(*p->shm));
+		p->shm = NULL;
+	}
+	return n;
+}
+
+/* ------------------------------------------------------------------ a program */
+
+static void start_program(struct recording *k)
+{
+	char value[sizeof("all@") + FEED_NAME];
+	sigset_t none;
+
+	snprintf(value, sizeof(value), "%s@%s", k->c->all ? "all" : "on", k->name);
+	k->child = fork();
+	if (k->child < 0)
+		die(EXIT_NONE, "cannot start %s: %s", k->c->program[0], strerror(errno));
+	if (k->child)
+		return;
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+	signal(SIGPIPE, SIG_DFL);
+	setenv(ENV, value, 1);
+	execvp(k->c->program[0], k->c->program);
+	fprintf(stderr, "dpactl: cannot start %s: %s\n", k->c->program[0], strerror(errno));
+	_exit(127);
+}
+
+static bool program_ended(struct recording *k)
+{
+	int status;
+
+	if (!k->c->program)
+		return false;
+	if (k->child && waitpid(k->child, &status, WNOHANG) == k->child) {
+		k->child = 0;
+		k->child_status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+	}
+	return !k->child;
+}
+
+/* ----------------------------------------------------------------- the request */
+
+static void refuse_second(struct ctl *c)
+{
+	struct dpa_cfg_timeline cfg;
+	char text[DPA_BOARD_ASK_TEXT];
+	uint32_t gen;
+
+	if (dpa_board_ask_get(c->b, DPA_ASK_TIMELINE, text, &gen) &&
+	    dpa_cfg_timeline_parse(text, &cfg) && cfg.tool[0] && feed_is_heard(cfg.tool))
+		die(EXIT_NONE, "another dpactl records this adapter instance: end it first");
+}
+
+static void make_request(struct recording *k)
+{
+	char text[sizeof("all@") + FEED_NAME];
+	int rc;
+
+	snprintf(text, sizeof(text), "%s@%s", k->c->all ? "all" : "on", k->name);
+	rc = dpa_board_ask_put(k->c->b, DPA_ASK_TIMELINE, text, &k->gen);
+	if (rc)
+		die(EXIT_NONE, "%s: %s", k->c->path, strerror(rc));
+}
+
+static bool board_gone(struct ctl *c)
+{
+	struct stat st;
+
+	return stat(c->path, &st) || st.st_ino != c->b->ino || st.st_dev != c->b->dev;
+}
+
+/* ----------------------------------------------------------------- the recording */
+
+static void tell(struct recording *k, uint32_t procs)
+{
+	const bool tty = isatty(STDERR_FILENO);
+	const uint64_t now = feed_now_ns();
+
+	if (k->gen && !k->told && !ask_waits_for(k->c, DPA_ASK_TIMELINE, k->gen)) {
+		k->told = true;
+		fprintf(stderr, "dpactl: recording %u process%s, Ctrl-C ends it\n", procs,
+			procs == 1 ? "" : "es");
+	}
+	if (!tty || k->c->program || now - k->shown < 500000000)
+		return;
+	k->shown = now;
+	fprintf(stderr, "\r%zu events of %u processes, %llu lost; Ctrl-C ends it   ", k->s->n,
+		k->s->procs, (unsigned long long)k->s->lost);
+}
+
+static void run(struct recording *k, uint64_t until)
+{
+	for (;;) {
+		/* first: what they record until then is taken */
+		bool over = program_ended(k) || (k->gen && board_gone(k->c));
+		uint32_t procs = look(k);
+
+		tell(k, procs);
+		if (over || (feed_stopped() && !k->child) || feed_now_ns() >= until ||
+		    k->s->n == k->s->max)
+			return;
+		if (feed_stopped() && k->child)
+			kill(k->child, SIGTERM);
+		feed_wait(k->listener, LOOK_NS);
+	}
+}
+
+/* Processes switch their timelines off and hang up. One that is stopped does not. */
+static void end_request(struct recording *k)
+{
+	uint64_t until = feed_now_ns() + FAREWELL_NS;
+	uint32_t gen;
+
+	if (!k->gen || dpa_board_ask_put(k->c->b, DPA_ASK_TIMELINE, "", &gen))
+		return;
+	while (look(k) && feed_now_ns() < until)
+		feed_wait(k->listener, LOOK_NS);
+}
+
+/* Take the rest of the rings of processes that have not hung up. */
+static void end_processes(struct recording *k)
+{
+	for (uint32_t i = 0; i < k->s->procs; i++)
+		if (k->s->proc[i].fd >= 0) {
+			close(k->s->proc[i].fd);
+			k->s->proc[i].fd = -1;
+		}
+	look(k);
+}
+
+int trace_record(struct ctl *c, struct store *s, uint64_t ns)
+{
+	struct recording k = {.c = c, .s = s};
+
+	feed_raise_limit();
+	if (!c->program)
+		refuse_second(c);
+	k.listener = feed_listen("timeline", k.name);
+	feed_catch_signals();
+	store_clock(s, true);
+	if (c->program)
+		start_program(&k);
+	else
+		make_request(&k);
+	run(&k, ns ? feed_now_ns() + ns : UINT64_MAX);
+	end_request(&k);
+	end_processes(&k);
+	if (k.child) { /* it goes on without us */
+		fprintf(stderr, "dpactl: %s still runs\n", c->program[0]);
+		k.child_status = EXIT_NONE;
+	}
+	store_clock(s, false);
+	store_sort(s);
+	close(k.listener);
+	if (k.shown)
+		fputc('\n', stderr);
+	return k.child_status;
+}
+
+static bool is_page(const char *name)
+{
+	size_t n = strlen(name);
+
+	return n >= 5 && strcmp(name + n - 5, ".html") == 0;
+}
+
+void cmd_trace(struct ctl *c)
+{
+	static struct store s;
+	struct wqes w;
+	FILE *out = stdout;
+
+	if (!c->program && !c->b)
+		die(EXIT_NONE, "no adapter instance: no process of this user uses dpa0 (%s)",
+		    c->path);
+	store_init(&s, c->count ? c->count : MOST_EVENTS);
+	c->status = trace_record(c, &s, c->seconds * UINT64_C(1000000000));
+	if (strcmp(c->to, "-") != 0)
+		out = fopen(c->to, "we");
+	if (!out)
+		die(EXIT_USAGE, "cannot write %s: %s", c->to, strerror(errno));
+	wqes_find(&s, &w);
+	(is_page(c->to) ? trace_page : trace_json)(out, &s, &w);
+	if (out != stdout && fclose(out))
+		die(EXIT_NONE, "cannot write %s: %s", c->to, strerror(errno));
+	fprintf(stderr,
+		"dpactl: %zu events of %u processes, %zu WQEs; %llu lost, %llu skipped, %llu "
+		"beyond the limit\n",
+		s.n, s.procs, w.n, (unsigned long long)s.lost, (unsigned long long)s.skipped,
+		(unsigned long long)s.beyond);
+	if (!s.procs)
+		fprintf(stderr, "dpactl: no process opened dpa0 meanwhile\n");
+	wqes_free(&w);
+	store_free(&s);
+}
