@@ -65,11 +65,12 @@ DPA_STEP void *dpa_sge_plain(struct dpa_hw *hw, const struct dpa_sge *g, uint32_
 {
 	const uint32_t key = g->lkey;
 	const struct dpa_mr *mr = &hw->export->mr[key >> DPA_KEY_TAG_BITS];
-	uint64_t off;
+	const uint64_t at = g->addr, off = at - mr->iova;
 
+	/* The range as in dpa_mr_holds(), by branches: the values stay in registers. */
 	if (dpa_unlikely(atomic_load_explicit(&mr->key, memory_order_seq_cst) != key || !key ||
-			 mr->pdn != pdn || mr->kind != DPA_KIND_MR ||
-			 !dpa_mr_holds(mr->iova, mr->length, g->addr, len, &off) ||
+			 mr->pdn != pdn || mr->kind != DPA_KIND_MR || at < mr->iova ||
+			 off > mr->length || len > mr->length - off ||
 			 (__atomic_load_n(&mr->access, __ATOMIC_RELAXED) &
 			  (access | DPA_ACCESS_ON_DEMAND)) != access))
 		return NULL;
