@@ -133,15 +133,12 @@ static int find_gid(struct ibv_context *ctx, union ibv_gid *gid)
 	return first;
 }
 
-void vt_open(struct vt *t)
+void vt_open_from(struct vt *t, struct ibv_device **list, int n)
 {
 	const char *comma = strchr(vt_device, ','),
 		   *name = comma && t->side ? comma + 1 : vt_device;
 	size_t len = comma && !t->side ? (size_t)(comma - vt_device) : strlen(name);
-	int n = 0;
-	struct ibv_device **list = ibv_get_device_list(&n);
 
-	CHECK(list, "no device list: %s", strerror(errno));
 	for (int i = 0; i < n && !t->ctx; i++) {
 		const char *have = ibv_get_device_name(list[i]);
 
@@ -150,11 +147,20 @@ void vt_open(struct vt *t)
 			CHECK(t->ctx, "open of %s: %s", have, strerror(errno));
 		}
 	}
-	ibv_free_device_list(list);
 	CHECK(t->ctx, "there is no device %.*s", (int)len, name);
 	t->pd = ibv_alloc_pd(t->ctx);
 	CHECK(t->pd, "alloc_pd: %s", strerror(errno));
 	t->gid_index = find_gid(t->ctx, &t->me.gid);
+}
+
+void vt_open(struct vt *t)
+{
+	int n = 0;
+	struct ibv_device **list = ibv_get_device_list(&n);
+
+	CHECK(list, "no device list: %s", strerror(errno));
+	vt_open_from(t, list, n);
+	ibv_free_device_list(list);
 }
 
 static void make_buffer(struct vt *t, const struct vt_opt *o)

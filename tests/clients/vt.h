@@ -108,6 +108,8 @@ _Noreturn void vt_skip(const char *fmt, ...) __attribute__((format(printf, 1, 2)
 
 /* Opening: device, PD, first usable GID. Then all of it: buffer, MR, CQ, a connected QP. */
 void vt_open(struct vt *t);
+/* The same with a device of this list, which stays the caller's. */
+void vt_open_from(struct vt *t, struct ibv_device **list, int n);
 void vt_setup(struct vt *t, const struct vt_opt *o);
 /* The same, but the QP is not connected yet: vt_connect(t, t->qp, o, &t->peer). */
 void vt_prepare(struct vt *t, const struct vt_opt *o);
