@@ -236,6 +236,14 @@ struct dpa_hw {
 		dpa_spin_t lock;
 		dpa_spin_t role; /* one waiter at a time is woken by peers */
 		_Atomic uint32_t role_beside, role_asked; /* eu/wait.c */
+		/*
+		 * Polling for an answer (eu/sched.c), by the thread with the role. skip: answers for
+		 * which it sleeps at once.
+		 */
+		struct dpa_sched_answer {
+			struct dpa_backoff backoff;
+			uint32_t skip;
+		} answer;
 		_Atomic uint32_t service, waiter;
 	} sleep;
 	/* Checks that peers live. */

@@ -18,8 +18,8 @@
  *
  *                     SPIN                        ASSIST                      SLEEP
  *   poller            polls, yields               -                           -
- *   waiter            drives progress             50 us, if another thread    eventfd (wait_fd)
- *                                                 handles the work
+ *   waiter            drives progress; polls      50 us, if another thread    eventfd (wait_fd)
+ *                     for an answer, 100 us       handles the work
  *   progress thread   drives progress             a poller: checks once a ms  eventfd (wake_fd);
  *                                                 that it still polls         the sleep word is 1
  *   EU                doorbells, progress         -                           futex
@@ -133,6 +133,22 @@ enum dpa_sched dpa_sched_waiter(uint32_t *tries, bool there)
 	if (!there)
 		return DPA_SLEEP;
 	return *tries <= DPA_WAITER_TRIES ? DPA_SPIN : DPA_ASSIST;
+}
+
+uint64_t dpa_sched_answer_begin(struct dpa_sched_answer *a, uint64_t now)
+{
+	if (!a->skip)
+		return now + DPA_ANSWER_NS;
+	a->skip--;
+	return 0;
+}
+
+void dpa_sched_answer_end(struct dpa_sched_answer *a, bool came)
+{
+	if (came)
+		dpa_backoff_reset(&a->backoff);
+	else
+		a->skip = dpa_backoff_step(&a->backoff, DPA_ANSWER_SKIP_MIN, DPA_ANSWER_SKIP_MAX);
 }
 
 bool dpa_sched_app_polls(struct dpa_hw *hw)

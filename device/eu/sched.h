@@ -33,6 +33,10 @@
 #define DPA_SPIN_EU_PASSES     2000u       /* of an EU */
 #define DPA_SPIN_EU_MARK       200u        /* passes until an EU marks its processor again for pollers */
 #define DPA_WAITER_TRIES       2u          /* of a waiting thread, for work that another thread handles */
+#define DPA_ANSWER_NS          100000u     /* it polls for an answer of a peer, whose wake-up takes 45 us and its work */
+                                           /* 20: its own wake-up of 45 us comes on top otherwise; */
+#define DPA_ANSWER_SKIP_MIN    1           /* answers for which it sleeps at once, after one that came later */
+#define DPA_ANSWER_SKIP_MAX    64
 #define DPA_WAITER_LAST        4           /* passes of a waiter that leaves: a message, its ACK, none */
 
 /* ASSIST: another thread drives progress. */
@@ -91,6 +95,13 @@ enum dpa_sched dpa_sched_eu(struct dpa_hw *hw, uint32_t *idle, int n);
  */
 enum dpa_sched dpa_sched_waiter(uint32_t *tries, bool there);
 /*
+ * A waiter expects an answer of a peer. Return the time (ns) until which it polls before it sleeps; 0: it
+ * sleeps at once, because earlier answers came later. now: dpa_now_ns(). Context: one thread at a time.
+ */
+uint64_t dpa_sched_answer_begin(struct dpa_sched_answer *a, uint64_t now);
+/* It polled: the answer came in time, or did not. Context: the same. */
+void dpa_sched_answer_end(struct dpa_sched_answer *a, bool came);
+/*
  * A poller's yield is due: yield. The next one comes soon if another thread polls on its processor,
  * else later.
  */
@@ -122,8 +133,8 @@ void dpa_sched_ignore(struct dpa_hw *hw);
 /* One of the sleeps during which its polling is ignored has passed. */
 void dpa_sched_ignore_less(struct dpa_hw *hw);
 /*
- * True if another thread of the adapter instance, of any process, has polled on this processor
- * since the last call. Marks the processor for the caller.
+ * True if another thread of the adapter instance, of any process, has polled on this processor, or
+ * began to wait there in dpa_hw_wait_fd_beside(), since the last call. Marks the processor for the caller.
  */
 bool dpa_shares_cpu(struct dpa_hw *hw);
 /*

@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/eventfd.h>
 #include <time.h>
@@ -46,7 +47,9 @@ struct wait {
 	/* beside: called by dpa_hw_wait_fd_beside(); gave: it has given the role away */
 	bool beside, gave;
 	uint32_t tries; /* successive tries with work that another thread handles */
-	bool wire;	/* the socket is readable, or was when no thread had checked it since */
+	/* ns: polls until then before it sleeps; 0: not, or not any more */
+	uint64_t spin_until;
+	bool wire; /* the socket is readable, or was when no thread had checked it since */
 };
 
 /* Work is being done: starts again. */
@@ -81,6 +84,24 @@ static void leave_role(void *arg)
 		dpa_wake_self(hw);
 }
 
+/*
+ * Polls for an answer, as long as the scheduler allows. The sleep word is set meanwhile, so that peers
+ * wake no other thread. Yields each time: the peer may need this processor. True: packets are there.
+ */
+static bool spin_for_answer(struct wait *w, struct pollfd p[3])
+{
+	while (dpa_now_ns() < w->spin_until) {
+		if (dpa_anything(w->hw))
+			return true;
+		if (dpa_sys_poll(p, 3, 0) > 0)
+			return false;
+		sched_yield();
+	}
+	dpa_sched_answer_end(&w->hw->sleep.answer, false);
+	w->spin_until = 0;
+	return false;
+}
+
 static const struct timespec beside = {.tv_nsec = DPA_ASSIST_BUSY_NS};
 
 /*
@@ -95,6 +116,8 @@ static int sleep_as_waiter(struct wait *w, struct pollfd p[3], const struct time
 	int err;
 
 	if (dpa_sched_waiter(&w->tries, there) == DPA_SPIN)
+		return 0;
+	if (!there && w->spin_until && spin_for_answer(w, p))
 		return 0;
 	w->wire = false;
 	if (dpa_trace_is_on())
@@ -191,17 +214,17 @@ static void settle_before_leaving(struct dpa_hw *hw)
 		dpa_acks_settle(hw);
 }
 
-static int wait_fd(struct dpa_hw *hw, int fd, int timeout_ms, bool aside)
+static int wait_fd(struct wait *w, int fd, int timeout_ms)
 {
 	uint64_t until =
 		timeout_ms < 0 ? UINT64_MAX : dpa_now_ns() + (uint64_t)timeout_ms * 1000000ull;
-	struct wait w = {.hw = hw, .beside = aside};
+	struct dpa_hw *hw = w->hw;
 	bool ready;
 	int ret = 0;
 
 	while (!ret) {
 		if (dpa_progress_once(hw))
-			wait_moved(&w);
+			wait_moved(w);
 		if (atomic_load_explicit(&hw->kicks_owed, memory_order_relaxed))
 			dpa_settle_kicks(hw);
 		ready = fd_ready(fd);
@@ -210,7 +233,7 @@ static int wait_fd(struct dpa_hw *hw, int fd, int timeout_ms, bool aside)
 			return ready ? 0 : EAGAIN;
 		}
 		dpa_acks_settle(hw);
-		ret = wait_block(&w, fd, until);
+		ret = wait_block(w, fd, until);
 		if (ret == EINTR && wait_restarts())
 			ret = 0;
 	}
@@ -219,10 +242,22 @@ static int wait_fd(struct dpa_hw *hw, int fd, int timeout_ms, bool aside)
 
 int dpa_hw_wait_fd(struct dpa_hw_ctx *ctx, int fd, int timeout_ms)
 {
-	return wait_fd(ctx->hw, fd, timeout_ms, false);
+	struct wait w = {.hw = ctx->hw};
+
+	return wait_fd(&w, fd, timeout_ms);
 }
 
-int dpa_hw_wait_fd_beside(struct dpa_hw_ctx *ctx, int fd, int timeout_ms)
+int dpa_hw_wait_fd_beside(struct dpa_hw_ctx *ctx, int fd, int timeout_ms, bool answer)
 {
-	return wait_fd(ctx->hw, fd, timeout_ms, true);
+	struct dpa_sched_answer *a = &ctx->hw->sleep.answer;
+	struct wait w = {.hw = ctx->hw, .beside = true};
+	int ret;
+
+	/* Always marks the processor: a peer's thread that waits here, too, must not be kept from it. */
+	if (!dpa_shares_cpu(ctx->hw) && answer)
+		w.spin_until = dpa_sched_answer_begin(a, dpa_now_ns());
+	ret = wait_fd(&w, fd, timeout_ms);
+	if (!ret && w.spin_until)
+		dpa_sched_answer_end(a, true);
+	return ret;
 }

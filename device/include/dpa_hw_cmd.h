@@ -642,9 +642,11 @@ void dpa_hw_idle(struct dpa_hw_ctx *ctx);
 int dpa_hw_wait_fd(struct dpa_hw_ctx *ctx, int fd, int timeout_ms);
 /*
  * The same for a thread that waits for a rare event: it passes the wake-ups of peers on as soon as
- * another thread is in dpa_hw_wait_fd().
+ * another thread is in dpa_hw_wait_fd(). answer: this side has just sent what a peer answers at once; the
+ * call polls for some microseconds before it sleeps, unless such answers came later before. One thread
+ * at a time.
  */
-int dpa_hw_wait_fd_beside(struct dpa_hw_ctx *ctx, int fd, int timeout_ms);
+int dpa_hw_wait_fd_beside(struct dpa_hw_ctx *ctx, int fd, int timeout_ms, bool answer);
 
 /*
  * Queue memory: zeroed, page aligned, part of a sealed memfd of the function (so that another

@@ -259,6 +259,7 @@ struct cma {
 	bool stand_set;		    /* its expiration was not consumed yet */
 	struct cma_channel *leader; /* channel of the thread that runs the rounds */
 	uint64_t led_until;	    /* time until which it may come back */
+	uint64_t asked;		    /* ms: a request was just sent; 0: the leader has seen it */
 	/* channel whose first event is delivered before the lock is released */
 	struct cma_channel *taker;
 	struct dpav_cm_index index;

@@ -108,6 +108,8 @@ static int connect_from_id(struct cma_id *id, const struct rdma_ucm_conn_param *
 	if (err) {
 		cma_conn_free(id->conn);
 		id->state = CMA_ROUTE_DONE;
+	} else {
+		cma.asked = cma_now();
 	}
 	return err;
 }

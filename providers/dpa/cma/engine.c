@@ -17,6 +17,7 @@
 #define TAKE_INS 4 /* DREQs of a round that are answered at once: data is taken in for each */
 #define STAND_MS 1000
 #define LED_MS	 2 /* ms in which a leader may come back */
+#define ASKED_MS 1 /* the answer to a request is likely to come within this time */
 
 /*
  * Set by a device thread that requests a start, cleared by the thread that it started: one at a
@@ -186,7 +187,8 @@ static void engine_cancelled(void *arg)
 	cma_engine_wake(); /* the event that woke the leader is not handled yet */
 }
 
-static bool start_leading(struct cma_channel *ch, int *timeout)
+/* answer: the program has just sent a request. */
+static bool start_leading(struct cma_channel *ch, int *timeout, bool *answer)
 {
 	bool leads = cma.engine == CMA_ENGINE_ON && !cma.leader && !ch->head && !ch->closed;
 
@@ -196,33 +198,35 @@ static bool start_leading(struct cma_channel *ch, int *timeout)
 		return false;
 	cma.leader = ch;
 	*timeout = until_next();
+	*answer = cma.asked && cma_now() - cma.asked <= ASKED_MS;
+	cma.asked = 0;
 	return true;
 }
 
 /* A function of its own: no variable of the caller may change between push and pop. */
-static int wait_leading(int timeout)
+static int wait_leading(int timeout, bool answer)
 {
 	int err;
 
 	pthread_cleanup_push(engine_cancelled, NULL);
-	err = dpa_hw_wait_fd_beside(cma.ctx, cma.wake, timeout);
+	err = dpa_hw_wait_fd_beside(cma.ctx, cma.wake, timeout, answer);
 	pthread_cleanup_pop(0);
 	return err ? err : EAGAIN; /* EAGAIN of the wait: a timer is due */
 }
 
 bool cma_lead(struct cma_channel *ch, struct rdma_ucm_event_resp *resp, int *err)
 {
+	bool leads, answer;
 	int timeout;
-	bool leads;
 
 	if (fcntl(ch->fd, F_GETFL) & O_NONBLOCK)
 		return false;
 	cma_lock();
-	leads = start_leading(ch, &timeout);
+	leads = start_leading(ch, &timeout, &answer);
 	cma_unlock();
 	if (!leads)
 		return false;
-	*err = wait_leading(timeout);
+	*err = wait_leading(timeout, answer);
 	cma_lock();
 	stop_leading();
 	cma.taker = ch;
@@ -335,6 +339,7 @@ void cma_engine_forget(void)
 	cma.wake = -1;
 	cma.leader = NULL;
 	cma.led_until = 0;
+	cma.asked = 0;
 	cma.gsi = NULL; /* it is the parent's; the device has handled this */
 	cma.ctx = NULL;
 	atomic_flag_clear(&starting);

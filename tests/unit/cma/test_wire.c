@@ -4,9 +4,11 @@
  * processes that died. Times are the test's.
  */
 #include <dpa_hw.h>
+#include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdlib.h>
+#include "../provider/fake_hw.h"
 #include "clock.h"
 #include "util.h"
 
@@ -92,6 +94,46 @@ Test(cma_wire, a_dreq_before_the_rtu)
 	expect_none(p.s);
 	cr_assert_eq(disconnect(p.s, p.passive), 0);
 	expect(p.c, &ev, EV_DISCONNECTED);
+}
+
+/* ---------------------------------------------- waiting for what comes soon */
+
+static int hold_requests(const uint8_t *mad)
+{
+	return mad[17] == DPA_CM_REQ ? FAKE_GSI_KEEP : 1;
+}
+
+static void *release_when_it_waits(void *arg)
+{
+	while (!fake_answers)
+		sched_yield();
+	fake_gsi_release(false);
+	return arg;
+}
+
+/* Only the wait behind a request is told that an answer is about to come. */
+Test(cma_wire, a_wait_behind_a_request, .timeout = 60)
+{
+	struct event ev;
+	pthread_t t;
+
+	clock_stop(); /* an answer is expected for a moment */
+	network = hold_requests;
+	pair_listen(&p, PS_TCP, QP_RC);
+	p.active = pair_route(&p, PS_TCP, QP_RC, UID + 2);
+	cr_expect_eq(fake_answers, 0);
+	cr_assert_eq(connect_id(p.c, p.active, &(struct conn){.qpn = new_qpn()}), 0);
+	cr_assert_eq(pthread_create(&t, NULL, release_when_it_waits, NULL), 0);
+	cr_assert_eq(try_event(p.s, &ev), 0);
+	cr_assert_eq(ev.type, (uint32_t)EV_CONNECT_REQUEST);
+	pthread_join(t, NULL);
+	network = NULL;
+	cr_assert_eq(accept_id(p.s, ev.id, UID + 1, &(struct conn){.qpn = new_qpn()}), 0);
+	cr_assert_eq(try_event(p.c, &ev), 0);
+	cr_assert_eq(ev.type, (uint32_t)EV_CONNECT_RESPONSE);
+	cr_assert_eq(establish(p.c, p.active), 0);
+	cr_assert_eq(try_event(p.s, &ev), 0);
+	cr_expect_eq(fake_answers, 1);
 }
 
 /* --------------------------------- a server that dies and has read nothing */

@@ -131,6 +131,31 @@ Test(sched, a_waiter_leaves_what_it_cannot_get_to_the_thread_that_is_at_it)
 	cr_expect_eq(dpa_sched_waiter(&tries, true), DPA_SPIN);
 }
 
+/* Each answer that comes late doubles the number of those that are not waited for by polling. */
+Test(sched, a_waiter_polls_for_answers_that_come_soon)
+{
+	struct dpa_sched_answer a = {.skip = 0};
+	uint32_t slept;
+
+	for (int i = 0; i < 3; i++) {
+		cr_expect_eq(dpa_sched_answer_begin(&a, 1000), 1000 + DPA_ANSWER_NS);
+		dpa_sched_answer_end(&a, true);
+	}
+	for (uint32_t want = 1, i = 0; i < 10; i++) {
+		cr_assert_neq(dpa_sched_answer_begin(&a, 1000), 0u);
+		dpa_sched_answer_end(&a, false);
+		for (slept = 0; slept < 2 * DPA_ANSWER_SKIP_MAX && a.skip; slept++)
+			cr_expect_eq(dpa_sched_answer_begin(&a, 1000), 0u);
+		cr_expect_eq(slept, want);
+		want = 2 * want < DPA_ANSWER_SKIP_MAX ? 2 * want : DPA_ANSWER_SKIP_MAX;
+	}
+	cr_assert_neq(dpa_sched_answer_begin(&a, 1000), 0u);
+	dpa_sched_answer_end(&a, true);
+	cr_assert_neq(dpa_sched_answer_begin(&a, 1000), 0u, "one that came in time is enough");
+	dpa_sched_answer_end(&a, false);
+	cr_expect_eq(a.skip, (uint32_t)DPA_ANSWER_SKIP_MIN);
+}
+
 /* Polls until a yield: many while no other thread polls here, few again when one does. */
 Test(sched, a_poller_yields_rarely_where_it_polls_alone)
 {

@@ -437,8 +437,11 @@ int dpa_hw_wait_fd(struct dpa_hw_ctx *ctx, int fd, int timeout_ms)
 	return n < 0 ? errno : n ? 0 : EAGAIN;
 }
 
-int dpa_hw_wait_fd_beside(struct dpa_hw_ctx *ctx, int fd, int timeout_ms)
+_Atomic int fake_answers;
+
+int dpa_hw_wait_fd_beside(struct dpa_hw_ctx *ctx, int fd, int timeout_ms, bool answer)
 {
+	fake_answers += answer;
 	return dpa_hw_wait_fd(ctx, fd, timeout_ms);
 }
 

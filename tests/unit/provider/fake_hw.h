@@ -52,6 +52,8 @@ extern uint16_t fake_lid;
 /* The action of dpa_hw_progress(), once. */
 typedef void fake_fn(void);
 extern fake_fn *_Atomic fake_on_progress;
+/* Waits that were told that a peer is about to answer. */
+extern _Atomic int fake_answers;
 /* Makes the next call of that kind fail. */
 extern int fake_fail_alloc_queue, fake_fail_create_qp, fake_fail_reg_mr, fake_fail_alloc_pd;
 
