@@ -463,6 +463,29 @@ int dpa_cm_port_narrow(struct dpa_cm_ports *p, struct dpa_cm_claim *c, const uin
 	return 0;
 }
 
+/* As above: beside a wildcard without `reuse` there is no other claim, and an address needs less. */
+int dpa_cm_port_share(struct dpa_cm_ports *p, struct dpa_cm_claim *c)
+{
+	struct dpa_cm_held *h = find_held(p, c);
+	struct dpa_cm_claim shared = *c;
+	struct change ch;
+	int rc;
+
+	if (!h)
+		return ENOENT;
+	if (h->c.listening)
+		return EINVAL;
+	if (c->reuse)
+		return 0;
+	shared.reuse = true;
+	ch = change_of(p, h, &h->c, &shared);
+	rc = change_locks(&ch, false);
+	if (rc)
+		return rc;
+	h->c = *c = shared;
+	return 0;
+}
+
 bool dpa_cm_port_listens(uint16_t ps, uint16_t port)
 {
 	const struct dpa_cm_claim c = {.ps = ps, .port = port};

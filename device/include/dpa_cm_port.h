@@ -77,6 +77,12 @@ int dpa_cm_port_listen(struct dpa_cm_ports *ports, struct dpa_cm_claim *c);
 int dpa_cm_port_narrow(struct dpa_cm_ports *ports, struct dpa_cm_claim *c, const uint8_t addr[16],
 		       uint32_t scope);
 /*
+ * Set `reuse` of a claim that does not listen, and c->reuse: from now on others with `reuse` may claim
+ * the same address. The rules always allow this. 0 if it is set already. EINVAL: it listens. ENOENT;
+ * ENOLCK: the claim is as before.
+ */
+int dpa_cm_port_share(struct dpa_cm_ports *ports, struct dpa_cm_claim *c);
+/*
  * True if a claim of the namespace listens at that port, for any address, channel, process and
  * user. False, too, if the file cannot be read. Takes some microseconds.
  */

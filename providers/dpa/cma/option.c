@@ -30,12 +30,15 @@ static int set_reuse(struct cma_id *id, const void *val, uint32_t len)
 	bool on;
 	int err = flag_of(val, len, &on);
 
-	if (err || (on && id->state != CMA_IDLE && id->reuse))
+	if (err)
 		return err;
-	if (id->state != CMA_IDLE && on)
-		return EINVAL; /* rdma_set_reuseaddr(): only until it is bound */
-	id->reuse = on;
-	return 0;
+	if (id->state != CMA_IDLE && (!on || id->state == CMA_LISTEN))
+		return EINVAL; /* rdma_set_reuseaddr(): it can be withdrawn only before the bind */
+	if (on && id->ports)
+		err = dpa_cm_port_share(id->ports->ports, &id->claim);
+	if (!err)
+		id->reuse = on;
+	return err;
 }
 
 static int set_afonly(struct cma_id *id, const void *val, uint32_t len)

@@ -157,6 +157,50 @@ Test(cm_port, a_wildcard_that_gets_an_address)
 		}
 }
 
+/* A claim that gets `reuse` later is like one that had it, whatever else is there. */
+static void check_share(bool one_channel, const char *text, const char *other)
+{
+	struct dpa_cm_ports *a = channel(), *b = one_channel ? a : channel(), *f = channel();
+	char then[8];
+	struct dpa_cm_claim c = claim(text, 7174), d, e = claim(other, 7174),
+			    all = claim("4*", 7174);
+	int rc, got;
+
+	snprintf(then, sizeof(then), "%sr", text);
+	d = claim(then, 7174);
+	rc = two(one_channel, then, other);
+	cr_assert_eq(dpa_cm_port_claim(a, &c), 0);
+	cr_assert_eq(dpa_cm_port_share(a, &c), 0);
+	cr_expect_eq(memcmp(&c, &d, sizeof(c)), 0);
+	cr_expect_eq(dpa_cm_port_share(a, &c), 0, "it is so already");
+	got = dpa_cm_port_claim(b, &e);
+	cr_expect_eq(got, rc, "%s as %s, then %s: %d", text, then, other, got);
+	if (!got)
+		cr_expect_eq(dpa_cm_port_release(b, &e), 0);
+	cr_expect_eq(dpa_cm_port_listen(a, &c), 0);
+	cr_expect_eq(dpa_cm_port_share(a, &c), EINVAL, "it listens");
+	cr_expect_eq(dpa_cm_port_release(a, &c), 0);
+	cr_expect_eq(dpa_cm_port_share(a, &c), ENOENT);
+	cr_expect_eq(dpa_cm_port_claim(f, &all), 0, "%s as %s: all is free again", text, then);
+	dpa_cm_ports_close(f);
+	dpa_cm_ports_close(a);
+	if (!one_channel)
+		dpa_cm_ports_close(b);
+}
+
+Test(cm_port, reuse_that_is_set_later)
+{
+	static const char *const first[] = {"41", "4*", "61", "61o", "6*", "6*o"};
+	static const char *const others[] = {"41", "42", "4*",	"41r", "4*r", "61",
+					     "62", "6*", "6*o", "61r", "6*r", "61o"};
+
+	for (size_t i = 0; i < sizeof(first) / sizeof(*first); i++)
+		for (size_t k = 0; k < sizeof(others) / sizeof(*others); k++) {
+			check_share(true, first[i], others[k]);
+			check_share(false, first[i], others[k]);
+		}
+}
+
 /* Two of them at the same port, of one channel: what one gives up the other keeps. */
 Test(cm_port, two_wildcards_that_get_addresses)
 {

@@ -170,6 +170,33 @@ Test(cma_bind, reuse_allows_duplicates_until_one_listens)
 		     EADDRINUSE, "two listeners");
 }
 
+/* rdma_set_reuseaddr(): it may be set until the id listens, and withdrawn until it is bound. */
+Test(cma_bind, reuse_is_set_after_the_bind)
+{
+	static const char *const addrs[] = {"127.0.0.1", "::1"};
+
+	for (size_t i = 0; i < sizeof(addrs) / sizeof(*addrs); i++) {
+		uint32_t a = bound(addrs[i], 0), b = tcp(), c = tcp();
+		uint16_t port = port_of(fd, a);
+
+		cr_expect_eq(flag(a, REUSEADDR, 0), EINVAL, "bound");
+		cr_assert_eq(flag(b, REUSEADDR, 1), 0);
+		cr_expect_neq(bind_id(fd, b, addrs[i], port), 0, "%s", addrs[i]);
+		cr_assert_eq(flag(a, REUSEADDR, 1), 0);
+		cr_assert_eq(flag(a, REUSEADDR, 1), 0, "again");
+		cr_expect_neq(bind_id(fd, c, addrs[i], port), 0, "one without it");
+		cr_expect_eq(bind_id(fd, b, addrs[i], port), 0, "%s", addrs[i]);
+		cr_expect_eq(flag(b, REUSEADDR, 0), EINVAL);
+		cr_expect_neq(listen_id(fd, a, 0), 0, "not alone");
+		cr_assert_eq(destroy(fd, b, NULL), 0);
+		cr_assert_eq(listen_id(fd, a, 0), 0);
+		cr_expect_eq(flag(a, REUSEADDR, 1), EINVAL, "it listens");
+		cr_assert_eq(destroy(fd, a, NULL), 0);
+		cr_expect_eq(bind_id(fd, c, addrs[i], port), 0, "nothing is left");
+		cr_assert_eq(destroy(fd, c, NULL), 0);
+	}
+}
+
 Test(cma_bind, addresses_that_are_not_here)
 {
 	uint32_t id = tcp();
