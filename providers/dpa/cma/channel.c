@@ -442,7 +442,7 @@ int cma_migrate(struct cma_channel *to, int from_fd, uint32_t num, uint32_t *rep
 	err = to->closed ? EBADF : cma_find(from, num, &id);
 	if (!err && id->side != CMA_SIDE_DPA)
 		err = cma_kernel_migrate(id, to);
-	if (!err) {
+	if (!err && from != to) {
 		while ((ev = unlink_event(from, id, NULL))) {
 			*tail = ev;
 			tail = &ev->next;
@@ -462,8 +462,9 @@ int cma_migrate(struct cma_channel *to, int from_fd, uint32_t num, uint32_t *rep
 			if (to->sleepers)
 				sem_post(&to->wake);
 		}
-		*reported = id->events_reported;
 	}
+	if (!err)
+		*reported = id->events_reported;
 	cma_unlock();
 	cma_channel_put(from);
 	return err;

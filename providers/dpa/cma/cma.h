@@ -544,5 +544,7 @@ struct cma_path_resp {
 	struct ib_path_rec_data path;
 };
 int cma_query_path(struct cma_channel *ch, uint32_t id, struct cma_path_resp *resp);
+/* An option that is not known: ENOSYS, or what cma_find() returns. */
+int cma_query_unknown(struct cma_channel *ch, uint32_t id);
 
 #endif

@@ -133,6 +133,7 @@ static int reject_to_peer(struct cma_id *id, const void *data, size_t len, uint1
 	struct dpav_cm_conn none = {0};
 	struct dpav_cm_input in = {
 		.kind = DPA_CM_REJECT, .data = data, .len = len, .reason = reason};
+	int err;
 
 	if (!id->conn)
 		return EINVAL;
@@ -141,9 +142,11 @@ static int reject_to_peer(struct cma_id *id, const void *data, size_t len, uint1
 		in.status = DPA_CM_SIDR_REJECTED;
 		in.conn = &none;
 	}
-	cma_note(id->conn, DPA_GSI_SENT_REJ,
-		 id->qp_type == IBV_QPT_UD ? DPA_CM_SIDR_REJECTED : reason);
-	return cma_step(id->conn, &in);
+	err = cma_step(id->conn, &in);
+	if (!err && id->conn)
+		cma_note(id->conn, DPA_GSI_SENT_REJ,
+			 id->qp_type == IBV_QPT_UD ? DPA_CM_SIDR_REJECTED : reason);
+	return err;
 }
 
 static int accept_request(struct cma_id *id, const struct rdma_ucm_conn_param *p,
@@ -187,6 +190,8 @@ int cma_accept(struct cma_channel *ch, uint32_t num, uint64_t uid,
 			id->uid = before;
 	} else if (!err) {
 		err = cma_step(id->conn, &confirm);
+		if (err) /* as in rdma_accept(); without effect if there is nothing to reject */
+			(void)reject_to_peer(id, NULL, 0, DPA_CM_REJ_CONSUMER);
 	}
 	cma_unlock();
 	return err;

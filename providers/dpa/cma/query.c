@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* query.c - queries of librdmacm about an id. node_guid 0: the id has no device. */
 #include <arpa/inet.h>
+#include <errno.h>
 #include <string.h>
 #include "cma/cma.h"
 
@@ -134,4 +135,15 @@ int cma_query_path(struct cma_channel *ch, uint32_t num, struct cma_path_resp *r
 	}
 	cma_unlock();
 	return err;
+}
+
+int cma_query_unknown(struct cma_channel *ch, uint32_t num)
+{
+	struct cma_id *id;
+	int err;
+
+	cma_lock();
+	err = cma_find(ch, num, &id);
+	cma_unlock();
+	return err ? err : ENOSYS;
 }

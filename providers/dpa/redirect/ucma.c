@@ -190,7 +190,7 @@ static int query_call(struct call *c)
 		err = cma_query_path(c->ch, c->in.query.id, &r.path);
 		return err ? err : answer_call(c, c->in.query.response, &r.path, sizeof(r.path));
 	default:
-		return ENOSYS;
+		return cma_query_unknown(c->ch, c->in.query.id);
 	}
 }
 

@@ -176,6 +176,23 @@ Test(cma_events, migrate_to_the_same_channel)
 	cr_assert_not(has_event(fd));
 }
 
+/* Its events stay between those of other ids. */
+Test(cma_events, migrate_to_the_same_channel_keeps_the_order)
+{
+	int fd = channel_open(O_CLOEXEC);
+	uint32_t one = create(fd, UID, PS_TCP, QP_RC), two = create(fd, UID + 1, PS_TCP, QP_RC);
+	uint32_t reported;
+	struct event ev;
+
+	cr_assert_eq(resolve(fd, one, NULL, "127.0.0.1", 7), 0);
+	cr_assert_eq(resolve(fd, two, NULL, "127.0.0.1", 7), 0);
+	cr_assert_eq(migrate(fd, fd, one, &reported), 0);
+	cr_assert_eq(reported, 0);
+	expect_of(fd, &ev, EV_ADDR_RESOLVED, UID, one);
+	expect_of(fd, &ev, EV_ADDR_RESOLVED, UID + 1, two);
+	cr_assert_not(has_event(fd));
+}
+
 /* An id that has no port keeps none of a channel: its next one is the new channel's. */
 Test(cma_events, ports_of_ids_that_moved)
 {

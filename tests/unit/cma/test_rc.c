@@ -244,6 +244,24 @@ Test(cma_rc, the_active_side_rejects)
 	expect_none(p.c);
 }
 
+/* A response is accepted where a request is: the request is rejected, as by rdma_accept(). */
+Test(cma_rc, a_request_accepted_as_a_response)
+{
+	struct event ev;
+	int notes;
+
+	pair_request(&p);
+	cr_assert_eq(establish(p.s, p.passive), EINVAL);
+	expect_of(p.c, &ev, EV_REJECTED, UID + 2, p.active);
+	cr_assert_eq(ev.status, 28);
+	pair_connect(&p);
+	notes = fake_gsi.notes;
+	cr_assert_eq(establish(p.c, p.active), EINVAL, "twice");
+	cr_expect_eq(fake_gsi.notes, notes, "nothing was rejected");
+	expect_none(p.s);
+	expect_none(p.c);
+}
+
 Test(cma_rc, a_port_without_a_listener)
 {
 	struct event ev;
