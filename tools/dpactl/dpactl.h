@@ -39,11 +39,13 @@ struct ctl {
 typedef void command_fn(struct ctl *c);
 command_fn cmd_status, cmd_ps, cmd_uar, cmd_counters, cmd_config, cmd_decode, cmd_fault,
 	cmd_capture, cmd_dpa, cmd_pcc, cmd_doctor, cmd_enable, cmd_disable, cmd_caps, cmd_link,
-	cmd_simulate, cmd_trace;
+	cmd_simulate, cmd_trace, cmd_explain, cmd_report;
 
 /* main.c */
 _Noreturn void die(int status, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void print_json(struct json_object *o); /* and frees it */
+/* Not NULL: print_json() leaves the object here instead, for report. */
+extern struct json_object **json_taken;
 
 /* ps_cm.c: services and ids of rdma_cm of a process, of n processes */
 struct proc;

@@ -31,10 +31,12 @@ static const struct command {
 	{"doctor", cmd_doctor, ANY_BOARD, NOTHING},
 	{"dpa", cmd_dpa, NEEDS_BOARD, PIDS},
 	{"enable", cmd_enable, NO_BOARD, NOTHING},
+	{"explain", cmd_explain, NO_BOARD, WORDS},
 	{"fault", cmd_fault, NEEDS_BOARD, WORDS},
 	{"link", cmd_link, NEEDS_BOARD, WORDS},
 	{"pcc", cmd_pcc, NEEDS_BOARD, WORDS},
 	{"ps", cmd_ps, NEEDS_BOARD, PIDS},
+	{"report", cmd_report, ANY_BOARD, NOTHING},
 	{"simulate", cmd_simulate, NO_BOARD, ONE_FILE},
 	{"status", cmd_status, ANY_BOARD, NOTHING},
 	{"trace", cmd_trace, ANY_BOARD, PIDS},
@@ -43,7 +45,7 @@ static const struct command {
 };
 #define COMMANDS                                                                                   \
 	"status, ps, dpa, uar, counters, config, caps, fault, link, pcc, capture, decode, "        \
-	"trace, simulate, doctor, enable or disable"
+	"trace, report, explain, simulate, doctor, enable or disable"
 
 struct options {
 	struct ctl *c;
@@ -161,7 +163,8 @@ static const struct argp argp = {
 	.parser = parse_opt,
 	.args_doc = "COMMAND [PID...]\nfault set SPEC|off|show\nlink set SPEC|off|show\n"
 		    "capture -w FILE\ntrace -w FILE [PID...]\ntrace -w FILE -- PROGRAM [ARG...]\n"
-		    "decode FILE\nsimulate SCENARIO [-w FILE]\n"
+		    "report -w FILE\ndecode FILE\nexplain [STATUS [VENDOR_ERR]]\nsimulate SCENARIO "
+		    "[-w FILE]\n"
 		    "pcc [list|params|counters|enable|disable|count|clear|set|watch]\n"
 		    "pcc record [-w FILE]\n"
 		    "enable|disable --system",
@@ -195,6 +198,10 @@ static const struct argp argp = {
 	       "                  the way of each WQE from post to poll in both processes, as\n"
 	       "                  Chrome trace events, or with -w X.html as a page\n"
 	       "  decode FILE     the RoCEv2 packets of a pcap or pcapng file; - is the input\n"
+	       "  report -w FILE  settings, processes, counters, and the last second of the\n"
+	       "                  timeline in one file (JSON), for a bug report; no payloads\n"
+	       "  explain STATUS [VENDOR_ERR], explain\n"
+	       "                  an error completion: cause and fix; or the table of all\n"
 	       "  simulate SCENARIO\n"
 	       "                  flows through such a network in simulated time: rate, round\n"
 	       "                  trip, queue and marks: as CSV, JSON, or -w X.html, a plot\n"
@@ -227,7 +234,8 @@ static void parse_args(struct options *o, int argc, char **argv)
 		die(EXIT_USAGE, "no command given: use " COMMANDS);
 	if (o->cmd->takes == ONE_FILE && !o->c->file)
 		die(EXIT_USAGE, "%s needs a file", o->cmd->name);
-	if ((o->cmd->fn == cmd_capture || o->cmd->fn == cmd_trace) && !o->c->to)
+	if ((o->cmd->fn == cmd_capture || o->cmd->fn == cmd_trace || o->cmd->fn == cmd_report) &&
+	    !o->c->to)
 		die(EXIT_USAGE, "%s needs -w FILE", o->cmd->name);
 	if (o->c->program && o->cmd->fn != cmd_trace)
 		die(EXIT_USAGE, "-- PROGRAM is for trace");
@@ -242,9 +250,9 @@ static void parse_args(struct options *o, int argc, char **argv)
 		die(EXIT_USAGE, "--seconds is for capture, trace and pcc");
 	if (o->cmd->fn != cmd_simulate && o->c->image)
 		die(EXIT_USAGE, "--image is for simulate");
-	if (o->cmd->fn != cmd_capture && o->cmd->fn != cmd_trace && o->cmd->fn != cmd_simulate &&
-	    o->cmd->fn != cmd_pcc && o->c->to)
-		die(EXIT_USAGE, "--write is for capture, trace, simulate and pcc record");
+	if (o->cmd->fn != cmd_capture && o->cmd->fn != cmd_trace && o->cmd->fn != cmd_report &&
+	    o->cmd->fn != cmd_simulate && o->cmd->fn != cmd_pcc && o->c->to)
+		die(EXIT_USAGE, "--write is for capture, trace, report, simulate and pcc record");
 }
 
 /* Where the library would look: --board, then the setting, then this user's place. */

@@ -21,8 +21,14 @@ void die(int status, const char *fmt, ...)
 	exit(status);
 }
 
+struct json_object **json_taken;
+
 void print_json(struct json_object *o)
 {
+	if (json_taken) {
+		*json_taken = o;
+		return;
+	}
 	puts(json_object_to_json_string_ext(o, JSON_C_TO_STRING_PRETTY |
 						       JSON_C_TO_STRING_NOSLASHESCAPE));
 	json_object_put(o);
