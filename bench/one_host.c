@@ -10,6 +10,7 @@
  * wake N: from ibv_post_send() on one thread to the return of ibv_get_cq_event() on another, which
  * sleeps; and, for comparison, from write() to read() of an eventfd: two medians, ns.
  */
+#include "mapped.h"
 #include "timing.h"
 #include "vt.h"
 
@@ -65,23 +66,6 @@ static bool wants_shared(void)
 	return policy && strcmp(policy, "never");
 }
 
-/* Return whether the device's memfd is mapped there. */
-static bool is_shared(const void *p)
-{
-	FILE *f = fopen("/proc/self/maps", "re");
-	unsigned long start, end;
-	bool found = false;
-	char line[512];
-
-	CHECK(f, "/proc/self/maps");
-	while (fgets(line, sizeof(line), f))
-		if (sscanf(line, "%lx-%lx", &start, &end) == 2 && start <= (uintptr_t)p &&
-		    (uintptr_t)p < end)
-			found = strstr(line, "dpa-shared");
-	fclose(f);
-	return found;
-}
-
 static void bench_reg(size_t n, size_t times)
 {
 	uint64_t *v = calloc(times, sizeof(*v));
@@ -97,7 +81,7 @@ static void bench_reg(size_t n, size_t times)
 
 		CHECK(mr, "reg_mr: %s", strerror(errno));
 		if (!i) /* memory that is measured as shared must be shared */
-			CHECK(is_shared(p) == wants_shared(), "%p is not as it should be",
+			CHECK(bench_is_shared(p) == wants_shared(), "%p is not as it should be",
 			      (void *)p);
 		CHECK_EQ(ibv_dereg_mr(mr), 0);
 		v[i] = bench_now_ns() - t0;

@@ -44,6 +44,11 @@ def examples(runner, report, full):
             pingpong(runner, report, prog, options)
 
 
+# Clients whose way to the memory of their peers is what share_mr makes of it.
+ONE_SIDED = ("vt_revoke", "vt_same", "vt_killed", "vt_share", "vt_pages", "vt_peer", "vt_data",
+             "vt_keys", "vt_memory", "vt_errors")
+
+
 def clients(runner, report, full, seed):
     """Each client prints a line a case and a tally; its lines count as cases of ours. In each manner it
     has another seed."""
@@ -57,7 +62,7 @@ def clients(runner, report, full, seed):
         if prog in ("vt_checks", "vt_ends", "vt_foreign", "vt_watch"):  # on every link alike
             manners += [{"DPA_SHM": "never"}, {"DPA_DIRECT": "never"}, {"DPA_SHARE_MR": "always"}]
         # never is the default
-        if prog in ("vt_revoke", "vt_same", "vt_killed", "vt_share", "vt_pages", "vt_peer"):
+        if prog in ONE_SIDED:
             manners.append({"DPA_SHARE_MR": "auto"})
             if full or prog in ("vt_share", "vt_pages"):
                 manners.append({"DPA_SHARE_MR": "always"})
