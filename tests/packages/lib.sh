@@ -98,11 +98,13 @@ debs() {
 lists() { "$1" ibv_devices | grep -w dpa0; }
 lists_not() { ! lists "$1"; }
 
-pingpong() { # SHELL: two processes of it
-	"$1" 'timeout 60 ibv_rc_pingpong -d dpa0 -g 0' >"$WORK/server" 2>&1 &
+# pingpong SHELL: two processes of it. They spin, and have to share a busy machine's processors: few turns. A client whose
+# server has ended waits without end.
+pingpong() {
+	"$1" 'exec timeout 300 ibv_rc_pingpong -d dpa0 -g 0 -n 100' >"$WORK/server" 2>&1 &
 	local server=$! i
 	for i in $(seq 100); do
-		"$1" 'ibv_rc_pingpong -d dpa0 -g 0 127.0.0.1' && { wait $server; return; }
+		"$1" 'timeout 240 ibv_rc_pingpong -d dpa0 -g 0 -n 100 127.0.0.1' && { wait $server; return; }
 		kill -0 $server || { cat "$WORK/server"; return 1; }
 	done
 	return 1
@@ -110,10 +112,10 @@ pingpong() { # SHELL: two processes of it
 
 # rdma_cm SHELL: rping at both ends. The client comes again until the server listens.
 rdma_cm() {
-	"$1" 'exec timeout 60 rping -s -a 127.0.0.1 -C 5 -v' >"$WORK/server" 2>&1 &
+	"$1" 'exec timeout 300 rping -s -a 127.0.0.1 -C 5 -v' >"$WORK/server" 2>&1 &
 	local server=$! i
 	for i in $(seq 100); do
-		"$1" 'timeout 30 rping -c -a 127.0.0.1 -C 5 -v' && { wait $server && grep "ping data" "$WORK/server"; return; }
+		"$1" 'timeout 240 rping -c -a 127.0.0.1 -C 5 -v' && { wait $server && grep "ping data" "$WORK/server"; return; }
 		kill -0 $server || { cat "$WORK/server"; return 1; }
 	done
 	return 1
