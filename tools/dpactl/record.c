@@ -6,28 +6,32 @@
 #include <unistd.h>
 #include <pcc/pcc.h>
 #include <sim/sim.h>
+#include "flowout.h"
 #include "plot.h"
 #include "recorder.h"
 #include "tables/tables.h"
 
 /* ------------------------------------------------------------------------- CSV */
 
+static struct flow_out shared_part(const struct rec_stat *f, uint64_t ns)
+{
+	return (struct flow_out){.ns = ns,
+				 .bytes = f->bytes,
+				 .rate = f->rate,
+				 .rtt_sum = f->rtt_sum,
+				 .rtt_num = f->rtt_num,
+				 .rtt_max = f->rtt_max,
+				 .window = f->window};
+}
+
 static void csv_flow(FILE *out, const struct recorder *r, const struct rec_sample *s, uint32_t i)
 {
 	const struct rec_stat *f = &s->flow[i];
+	const struct flow_out part = shared_part(f, s->ns);
 
 	plot_fixed(out, s->at, 6);
 	fprintf(out, ",%u,%u,%u,", i, r->flow[i].pid, r->flow[i].qpn);
-	plot_fixed(out, plot_mbits(f->bytes, s->ns), 3);
-	fputc(',', out);
-	if (f->rate < DPA_PCC_NO_LIMIT)
-		plot_fixed(out, f->rate * 8 / 1000, 3);
-	fprintf(out, ",%u,", f->window);
-	if (f->rtt_num)
-		plot_fixed(out, f->rtt_sum / f->rtt_num, 3);
-	fputc(',', out);
-	if (f->rtt_num)
-		plot_fixed(out, f->rtt_max, 3);
+	flow_csv(out, &part);
 	fprintf(out, ",%u,%u,%u,%u,%llu,%llu\n", f->acks, f->marked, f->cnps, f->losses,
 		(unsigned long long)(s->queue_num ? s->queue_sum / s->queue_num : 0),
 		(unsigned long long)s->queue_max);
@@ -48,15 +52,9 @@ static void write_csv(FILE *out, const struct recorder *r)
 static struct json_object *stat_json(const struct rec_stat *f)
 {
 	struct json_object *o = json_object_new_object();
+	const struct flow_out part = shared_part(f, 0);
 
-	json_add_num(o, "bytes", f->bytes);
-	if (f->rate < DPA_PCC_NO_LIMIT)
-		json_add_num(o, "rate_bps", f->rate * 8);
-	json_add_num(o, "window", f->window);
-	if (f->rtt_num) {
-		json_add_num(o, "rtt_ns", f->rtt_sum / f->rtt_num);
-		json_add_num(o, "rtt_max_ns", f->rtt_max);
-	}
+	flow_json(o, &part);
 	json_add_num(o, "acks", f->acks);
 	json_add_num(o, "marked", f->marked);
 	json_add_num(o, "cnps", f->cnps);
@@ -206,13 +204,6 @@ static void write_page(FILE *out, struct recorder *r)
 
 /* ---------------------------------------------------------------------- record */
 
-static bool ends_with(const char *name, const char *end)
-{
-	size_t n = strlen(name), k = strlen(end);
-
-	return n >= k && strcmp(name + n - k, end) == 0;
-}
-
 /* A line that is written over, twice a second, where the errors go to a terminal. */
 static void progress(const struct recorder *r, const struct rec_sample *s, uint64_t *shown)
 {
@@ -255,9 +246,9 @@ void pcc_record(struct ctl *c)
 			"a network of dpactl link\n");
 	if (r->missed)
 		fprintf(stderr, MISSED "\n", r->missed, REC_FLOWS);
-	if (ends_with(to, ".html"))
+	if (flow_ends_with(to, ".html"))
 		write_page(out, r);
-	else if (c->json || ends_with(to, ".json"))
+	else if (c->json || flow_ends_with(to, ".json"))
 		write_json(out, r);
 	else
 		write_csv(out, r);

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <pcc/pcc.h>
+#include "flowout.h"
 #include "plot.h"
 #include "simulate.h"
 
@@ -44,23 +45,27 @@ static void csv_head(FILE *out)
 	      out);
 }
 
-/* An empty rate: not paced. An empty round trip: nothing arrived. */
-static void csv_flow(FILE *out, const struct dpa_sim_sample *x, uint32_t i)
+static struct flow_out shared_part(const struct dpa_sim_sample *x, uint32_t i)
 {
 	const struct dpa_sim_flow_stat *f = &x->flow[i];
 
+	return (struct flow_out){.ns = x->ns,
+				 .bytes = f->bytes,
+				 .rate = f->rate,
+				 .rtt_sum = f->rtt_sum,
+				 .rtt_num = f->rtt_num,
+				 .rtt_max = f->rtt_max,
+				 .window = f->window};
+}
+
+static void csv_flow(FILE *out, const struct dpa_sim_sample *x, uint32_t i)
+{
+	const struct dpa_sim_flow_stat *f = &x->flow[i];
+	const struct flow_out part = shared_part(x, i);
+
 	plot_fixed(out, x->at, 6);
 	fprintf(out, ",%u,", i);
-	plot_fixed(out, plot_mbits(f->bytes, x->ns), 3);
-	fputc(',', out);
-	if (f->rate < DPA_PCC_NO_LIMIT)
-		plot_fixed(out, f->rate * 8 / 1000, 3);
-	fprintf(out, ",%u,", f->window);
-	if (f->rtt_num)
-		plot_fixed(out, f->rtt_sum / f->rtt_num, 3);
-	fputc(',', out);
-	if (f->rtt_num)
-		plot_fixed(out, f->rtt_max, 3);
+	flow_csv(out, &part);
 	fprintf(out, ",%llu,%llu,%llu,%llu,%llu,%llu,", (unsigned long long)f->sent,
 		(unsigned long long)f->marked, (unsigned long long)f->cnps,
 		(unsigned long long)f->lost, (unsigned long long)f->naks,
@@ -72,71 +77,66 @@ static void csv_flow(FILE *out, const struct dpa_sim_sample *x, uint32_t i)
 
 /* ----------------------------------------------------------------------- JSON */
 
-static void json_num(FILE *out, const char *key, uint64_t v)
-{
-	fprintf(out, ",\"%s\":%llu", key, (unsigned long long)v);
-}
-
-static void json_flow(FILE *out, const struct dpa_sim_sample *x, uint32_t i)
+static struct json_object *flow_object(const struct dpa_sim_sample *x, uint32_t i)
 {
 	const struct dpa_sim_flow_stat *f = &x->flow[i];
+	const struct flow_out part = shared_part(x, i);
+	struct json_object *o = json_object_new_object();
 
-	fprintf(out, "%s{\"flow\":%u", i ? "," : "", i);
-	json_num(out, "bytes", f->bytes);
-	if (f->rate < DPA_PCC_NO_LIMIT)
-		json_num(out, "rate_bps", f->rate * 8);
-	json_num(out, "window", f->window);
-	if (f->rtt_num) {
-		json_num(out, "rtt_ns", f->rtt_sum / f->rtt_num);
-		json_num(out, "rtt_max_ns", f->rtt_max);
-	}
-	json_num(out, "sent", f->sent);
-	json_num(out, "marked", f->marked);
-	json_num(out, "cnps", f->cnps);
-	json_num(out, "lost", f->lost);
-	json_num(out, "naks", f->naks);
-	json_num(out, "timeouts", f->timeouts);
-	json_num(out, "paused_ns", f->paused);
-	fputc('}', out);
+	json_add_num(o, "flow", i);
+	flow_json(o, &part);
+	json_add_num(o, "sent", f->sent);
+	json_add_num(o, "marked", f->marked);
+	json_add_num(o, "cnps", f->cnps);
+	json_add_num(o, "lost", f->lost);
+	json_add_num(o, "naks", f->naks);
+	json_add_num(o, "timeouts", f->timeouts);
+	json_add_num(o, "paused_ns", f->paused);
+	return o;
 }
 
-static void json_sample(FILE *out, const struct sim_run *r, const struct dpa_sim_sample *x,
-			bool first)
+static struct json_object *sample_object(const struct sim_run *r, const struct dpa_sim_sample *x)
 {
-	fprintf(out, "%s{\"time_ns\":%llu", first ? "" : ",\n", (unsigned long long)x->at);
-	json_num(out, "ns", x->ns);
-	json_num(out, "queue", x->queue_avg);
-	json_num(out, "queue_max", x->queue_max);
-	json_num(out, "queued_bytes", x->bytes);
-	fputs(",\"flows\":[", out);
+	struct json_object *o = json_object_new_object(), *list = json_object_new_array();
+
+	json_add_num(o, "time_ns", x->at);
+	json_add_num(o, "ns", x->ns);
+	json_add_num(o, "queue", x->queue_avg);
+	json_add_num(o, "queue_max", x->queue_max);
+	json_add_num(o, "queued_bytes", x->bytes);
 	for (uint32_t i = 0; i < r->s.n; i++)
-		json_flow(out, x, i);
-	fputs("]}", out);
+		json_object_array_add(list, flow_object(x, i));
+	json_object_object_add(o, "flows", list);
+	return o;
 }
 
-static void json_latency(FILE *out, const struct sim_run *r, uint32_t flow)
+static struct json_object *latency_object(const struct sim_run *r, uint32_t flow)
 {
+	struct json_object *o = json_object_new_object();
 	struct dpa_sim_latency l;
 
 	dpa_sim_latency(r->sim, flow, &l);
-	fprintf(out, "{\"messages\":%llu", (unsigned long long)l.num);
-	json_num(out, "p50_ns", l.p50);
-	json_num(out, "p99_ns", l.p99);
-	json_num(out, "p999_ns", l.p999);
-	json_num(out, "max_ns", l.max);
-	fputc('}', out);
+	json_add_num(o, "messages", l.num);
+	json_add_num(o, "p50_ns", l.p50);
+	json_add_num(o, "p99_ns", l.p99);
+	json_add_num(o, "p999_ns", l.p999);
+	json_add_num(o, "max_ns", l.max);
+	return o;
 }
 
 static void json_end(FILE *out, const struct sim_run *r)
 {
 	fputs("\n],\n\"latency\":", out);
-	json_latency(out, r, DPA_SIM_FLOWS);
+	flow_put_json(out, latency_object(r, DPA_SIM_FLOWS));
 	fputs(",\n\"flows\":[", out);
 	for (uint32_t i = 0; i < r->s.n; i++) {
-		fprintf(out, "%s{\"flow\":%u,\"algorithm\":\"%s\",\"latency\":", i ? ",\n" : "", i,
-			dpa_sim_algo(r->s.flow[i].algo));
-		json_latency(out, r, i);
-		fputc('}', out);
+		struct json_object *o = json_object_new_object();
+
+		json_add_num(o, "flow", i);
+		json_add(o, "algorithm", dpa_sim_algo(r->s.flow[i].algo));
+		json_object_object_add(o, "latency", latency_object(r, i));
+		fputs(i ? ",\n" : "", out);
+		flow_put_json(out, o);
 	}
 	fputs("]}\n", out);
 }
@@ -158,28 +158,23 @@ static void write_json(FILE *out, struct sim_run *r)
 	struct dpa_sim_sample x;
 	bool first = true;
 
-	fprintf(out, "{\"rate_bps\":%llu", (unsigned long long)r->s.link.rate);
-	json_num(out, "delay_ns", r->s.link.delay);
-	json_num(out, "mtu", r->s.mtu);
-	json_num(out, "seed", r->s.seed);
-	fputs(",\"samples\":[\n", out);
-	for (; dpa_sim_run(r->sim, &x); first = false)
-		json_sample(out, r, &x, first);
+	fprintf(out,
+		"{\"rate_bps\":%llu,\"delay_ns\":%llu,\"mtu\":%u,\"seed\":%llu,\"samples\":[\n",
+		(unsigned long long)r->s.link.rate, (unsigned long long)r->s.link.delay, r->s.mtu,
+		(unsigned long long)r->s.seed);
+	/* one by one: there may be a million */
+	for (; dpa_sim_run(r->sim, &x); first = false) {
+		fputs(first ? "" : ",\n", out);
+		flow_put_json(out, sample_object(r, &x));
+	}
 	json_end(out, r);
-}
-
-static bool ends_with(const char *name, const char *end)
-{
-	size_t n = strlen(name), k = strlen(end);
-
-	return n >= k && strcmp(name + n - k, end) == 0;
 }
 
 static void write_run(struct ctl *c, FILE *out, struct sim_run *r)
 {
-	if (c->to && ends_with(c->to, ".html"))
+	if (c->to && flow_ends_with(c->to, ".html"))
 		sim_plot(out, r);
-	else if (c->json || (c->to && ends_with(c->to, ".json")))
+	else if (c->json || (c->to && flow_ends_with(c->to, ".json")))
 		write_json(out, r);
 	else
 		write_csv(out, r);
