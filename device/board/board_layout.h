@@ -330,13 +330,15 @@ struct dpa_board_pcc_side {
 
 /*
  * `probes` of the port, how the probes of the image look: bits 0..1 enum dpa_pcc_format, 2 a program
- * of the other side answers, 4..7 GNS, 8..15 hop limit, 48..63 the number of the image.
+ * of the other side answers, 4..7 GNS, 8..15 hop limit, 16..19 words of the custom header, 48..63 the
+ * number of the image.
  * np.word: bit 0 there is a program, 1..2 the format that it takes, 4..7 mask and 8..11 value of the
  * GNS that it ignores.
  */
 #define DPA_BOARD_PROBES_PROGRAM  (UINT64_C(1) << 2)
 #define DPA_BOARD_PROBES_GNS	  4
 #define DPA_BOARD_PROBES_HOPS	  8
+#define DPA_BOARD_PROBES_HEADER	  16
 #define DPA_BOARD_NP_THERE	  UINT64_C(1)
 #define DPA_BOARD_NP_FORMAT	  1
 #define DPA_BOARD_NP_IGNORE_MASK  4
@@ -379,7 +381,7 @@ struct dpa_board_pcc_port {
 };
 
 /*
- * A probe on its way to the program of the notification point and back: 8 + 8 + 16 + 24 + 448 + 8
+ * A probe on its way to the program of the notification point and back: 8 + 8 + 16 + 32 + 448
  * = 512 bytes. `owner` is the process whose QP it came to, 0: free; CAS (acq_rel) by it, also in
  * place of a dead one. `state` has a number of the probe above two bits:
  *
@@ -389,8 +391,9 @@ struct dpa_board_pcc_port {
  *
  * Each by CAS or store (release), read (acquire). A probe that was given up has another number: an
  * answer that comes late does not count. Words of packet and answer are relaxed. A word of an answer
- * has four of its bytes below, and the low half of `state` without the state above: one that a former
- * owner of the port writes late makes an answer that is refused, not another one.
+ * has four of its bytes below, the last one its DSCP, and the low half of `state` without the state
+ * above: one that a former owner of the port writes late makes an answer that is refused, not another
+ * one.
  */
 #define DPA_BOARD_NP_PROBES 128u
 enum { DPA_NP_FREE, DPA_NP_POSTED, DPA_NP_ANSWERED, DPA_NP_REFUSED };
@@ -398,10 +401,22 @@ struct dpa_board_np_probe {
 	_Atomic dpa_owner_t owner;
 	_Atomic uint64_t state;
 	_Atomic uint32_t size, l4, payload; /* bytes; where the parts begin */
-	uint32_t rsvd0;
-	_Atomic uint64_t answer[DPA_PCC_ANSWER / 4];
+	_Atomic uint32_t came;		    /* ns */
+	_Atomic uint64_t answer[DPA_PCC_ANSWER / 4 + 1];
 	_Atomic uint64_t packet[DPA_PCC_PROBE_BYTES / 8];
-	uint8_t rsvd1[8];
+};
+
+/*
+ * The custom header of a flow's probes: 8 + 15 * 8 = 128 bytes, in one of DPA_BOARD_PCC_HEADER_LOOKS
+ * entries behind that of its QPN. state: bits 0..31 the flow as in its reports, 32..47 a number, 48..63
+ * the image. Taken by CAS (acq_rel) by the owner of the image, from a flow that is none any more;
+ * later changes by store (release). Then the words (relaxed): bits 0..31 the word, 32..63 the upper half
+ * of `state`. A flow (acquire) that finds other upper halves sends no probe yet.
+ */
+#define DPA_BOARD_PCC_HEADER_LOOKS 8u
+struct dpa_board_pcc_header {
+	_Atomic uint64_t state;
+	_Atomic uint64_t word[DPA_PCC_HEADER];
 };
 
 /*
@@ -499,6 +514,7 @@ struct dpa_board_pcc_queue {
 #define DPA_BOARD_OFF_PCC      0x3200000u
 #define DPA_BOARD_OFF_NP_PROBE 0x3208000u
 #define DPA_BOARD_OFF_PCC_SLOT 0x3220000u
+#define DPA_BOARD_OFF_PCC_HEAD 0x3230000u
 #define DPA_BOARD_OFF_PCC_QUE  0x3240000u
 #define DPA_BOARD_OFF_PCC_CNT  0x3280000u
 #define DPA_BOARD_OFF_PCC_RES  0x3300000u
@@ -537,7 +553,7 @@ struct dpa_board_shm {
 	struct dpa_board_np_probe np_probes[DPA_BOARD_NP_PROBES];
 	uint8_t gap6[DPA_BOARD_OFF_PCC_SLOT - DPA_BOARD_OFF_NP_PROBE - DPA_BOARD_NP_PROBES * 512];
 	struct dpa_board_pcc_slot pcc_slots[DPA_PCC_USER_SLOTS];
-	uint8_t gap5[DPA_BOARD_OFF_PCC_QUE - DPA_BOARD_OFF_PCC_SLOT - DPA_PCC_USER_SLOTS * 8192];
+	struct dpa_board_pcc_header pcc_headers[DPA_PCC_HEADER_FLOWS];
 	struct dpa_board_pcc_queue pcc_queues[DPA_BOARD_PROCS];
 	struct dpa_board_pcc_counts pcc_counts[DPA_BOARD_PROCS];
 	/*
@@ -634,6 +650,7 @@ _Static_assert(offsetof(struct dpa_board_pcc_port, base) == 2048, "pcc");
 _Static_assert(offsetof(struct dpa_board_pcc_port, np) == 6144, "pcc");
 _Static_assert(sizeof(struct dpa_board_pcc_port) == 8192, "pcc");
 _Static_assert(sizeof(struct dpa_board_np_probe) == 512, "np probe");
+_Static_assert(sizeof(struct dpa_board_pcc_header) == 128, "pcc header");
 _Static_assert(offsetof(struct dpa_board_pcc_slot, values) == 644, "pcc slot");
 _Static_assert(sizeof(struct dpa_board_pcc_slot) == 8192, "pcc slot");
 _Static_assert(sizeof(struct dpa_board_pcc_counts) == 128, "pcc counts");
@@ -649,6 +666,7 @@ _Static_assert(offsetof(struct dpa_board_shm, pcc_flows) == DPA_BOARD_OFF_PCC_FL
 _Static_assert(offsetof(struct dpa_board_shm, pcc) == DPA_BOARD_OFF_PCC, "file");
 _Static_assert(offsetof(struct dpa_board_shm, np_probes) == DPA_BOARD_OFF_NP_PROBE, "file");
 _Static_assert(offsetof(struct dpa_board_shm, pcc_slots) == DPA_BOARD_OFF_PCC_SLOT, "file");
+_Static_assert(offsetof(struct dpa_board_shm, pcc_headers) == DPA_BOARD_OFF_PCC_HEAD, "file");
 _Static_assert(offsetof(struct dpa_board_shm, pcc_counts) == DPA_BOARD_OFF_PCC_CNT, "file");
 _Static_assert(offsetof(struct dpa_board_shm, pcc_results) == DPA_BOARD_OFF_PCC_RES, "file");
 _Static_assert(offsetof(struct dpa_board_shm, pcc_ends) == DPA_BOARD_OFF_PCC_ENDS, "file");

@@ -110,6 +110,12 @@ static uint64_t read_result(const struct image_flow *f)
 	return r >> 48 == f->image && (r >> 32 & 0xff) == f->epoch ? r : 0;
 }
 
+/* Its number in reports and answers. */
+static uint32_t flow_of(const struct image_flow *f)
+{
+	return (uint32_t)f->epoch << 24 | f->qp->qpn;
+}
+
 static void image_init(void *priv, const void *param, uint64_t now)
 {
 	(void)priv;
@@ -122,7 +128,7 @@ static void image_event(void *priv, const void *param, const struct dpa_pcc_even
 	struct image_flow *f = priv;
 	struct dpa_hw_qp *qp = f->qp;
 	struct dpa_pcc_sender s = {
-		.flow = (uint32_t)f->epoch << 24 | qp->qpn,
+		.flow = flow_of(f),
 		.qpn = qp->qpn,
 		.mtu = qp->mtu,
 		.psn = qp->req.send_psn,
@@ -268,6 +274,18 @@ bool dpa_cc_probes(struct dpa_hw_qp *qp, struct dpa_pcc_probes *out)
 {
 	return qp->cc.slot >= 0 && qp->cc.slot < (int)DPA_PCC_USER_SLOTS &&
 	       dpa_board_pcc_probes(qp->hw->board, dpa_pcc_word_image(qp->cc.word), out);
+}
+
+bool dpa_cc_custom(struct dpa_hw_qp *qp, uint32_t header[DPA_PCC_HEADER], uint8_t *dscp)
+{
+	const struct image_flow *f = (const struct image_flow *)qp->cc.split.priv;
+
+	*dscp = DPA_PCC_DSCP_NONE;
+	memset(header, 0, DPA_PCC_HEADER * sizeof(header[0]));
+	if (qp->cc.split.rate != &image_algo) /* no memory for the image's flow */
+		return true;
+	*dscp = dpa_pcc_result_dscp(read_result(f));
+	return dpa_board_pcc_header(qp->hw->board, f->image, flow_of(f), header);
 }
 
 /* One writer: the holder of the QP's lock. */

@@ -22,6 +22,11 @@ void dpa_cc_begin(struct dpa_hw_qp *qp);
 void dpa_cc_switch(struct dpa_hw_qp *qp);
 /* How this flow sends probes; false: CCMAD, which the other side's adapter answers. */
 bool dpa_cc_probes(struct dpa_hw_qp *qp, struct dpa_pcc_probes *out);
+/*
+ * With dpa_cc_probes(): the custom header that the flow's image has set, and the DSCP. False: the header
+ * is being changed.
+ */
+bool dpa_cc_custom(struct dpa_hw_qp *qp, uint32_t header[DPA_PCC_HEADER], uint8_t *dscp);
 void dpa_cc_count(struct dpa_hw_qp *qp, const struct dpa_pcc_event *ev);
 /* Record a packet of the peer that came with a mark, while flows are recorded. */
 void dpa_cc_marked(struct dpa_hw_qp *qp);

@@ -108,9 +108,16 @@ enum dpa_pcc_format { DPA_PCC_CCMAD, DPA_PCC_IFA1, DPA_PCC_IFA2 };
 #define DPA_PCC_IFA2_HOPS   0xfeu
 #define DPA_PCC_IFA1_MARKER UINT64_C(0xaaaaaaaabbbbbbbb)
 
+/* Words of a custom header of CCMAD probes at most; flows of an image that have one at a time. */
+#define DPA_PCC_HEADER	     15u
+#define DPA_PCC_HEADER_FLOWS 512u
+#define DPA_PCC_DSCP_MAX     63u
+#define DPA_PCC_DSCP_NONE    UINT8_MAX /* that of the QP's path */
+
 /* RP: the probes of its flows. NP: the probes that its program takes. */
 struct dpa_pcc_probes {
 	uint8_t format; /* enum dpa_pcc_format */
+	uint8_t header; /* RP, CCMAD: words of the custom header */
 	bool program;	/* RP, CCMAD: a program of the other side answers; IFA: always */
 	uint8_t gns;	/* RP, IFA2: global name space, 4 bits */
 	uint8_t hops;	/* RP, IFA2: so many switches add their data */
@@ -126,9 +133,16 @@ struct dpa_pcc_probes {
 struct dpa_pcc_probe {
 	uint32_t ring; /* where it was taken from, and its number there */
 	uint64_t serial;
+	uint32_t came;	      /* ns, low 32 bits of this adapter's clock */
 	uint32_t size;	      /* bytes of the packet, */
 	uint32_t l4, payload; /* where its UDP header begins, and what is behind all headers */
 	uint8_t packet[DPA_PCC_PROBE_BYTES]; /* from the Ethernet header on */
+};
+
+/* The answer of a program. */
+struct dpa_pcc_reply {
+	uint8_t data[DPA_PCC_ANSWER];
+	uint8_t dscp; /* DSCP of its packet, or DPA_PCC_DSCP_NONE */
 };
 
 /* The connection of a process with an image to the port. */
@@ -203,13 +217,21 @@ struct dpa_pcc_ops {
 			 uint32_t n);
 	/* Write the answer for a flow. probe: requests a round trip measurement now. */
 	void (*answer)(struct dpa_pcc_image *image, uint32_t flow, uint32_t rate, bool probe);
+	/*
+	 * The flow's later probes have this custom header (its other words become 0), or leave with
+	 * this DSCP. For the thread that handles an event of the flow. ENOSPC: too many flows have a
+	 * header. ENOENT: the flow has no algorithm of this image any more.
+	 */
+	int (*set_header)(struct dpa_pcc_image *image, uint32_t flow, const uint32_t *words,
+			  uint32_t n);
+	int (*set_dscp)(struct dpa_pcc_image *image, uint32_t flow, uint8_t dscp);
 	/* NP, ACTIVE: such probes come from here on. */
 	int (*publish_np)(struct dpa_pcc_image *image, const struct dpa_pcc_probes *probes);
 	/* NP: takes the probe of a ring; false: there is none. One thread for each ring at a time. */
 	bool (*take_probe)(struct dpa_pcc_image *image, uint32_t ring, struct dpa_pcc_probe *out);
 	/* NP: the answer to it; NULL: none is sent. */
 	void (*answer_probe)(struct dpa_pcc_image *image, const struct dpa_pcc_probe *probe,
-			     const uint8_t answer[DPA_PCC_ANSWER]);
+			     const struct dpa_pcc_reply *reply);
 	/*
 	 * Sleep until a ring has events or a probe, a parameter must be set, or wake() was called; ms
 	 * milliseconds at most. One thread.

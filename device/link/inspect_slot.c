@@ -51,6 +51,16 @@ static void qp_net(const struct dpa_hw_qp *qp, struct dpa_roce_net *net)
 	net->flow = av->flow_label & 0xfffff;
 }
 
+/* A probe and its answer may have a DSCP of their own. */
+static void show_dscp(const struct dpa_slot *s, struct dpa_roce_net *net)
+{
+	uint32_t dscp = ((const struct dpa_ext *)s->ext)->dscp;
+
+	if ((s->opcode == DPA_BTH_PROBE || s->opcode == DPA_BTH_PROBED) && dscp &&
+	    dscp <= DPA_PCC_DSCP_MAX + 1)
+		net->tclass = (uint8_t)((dscp - 1) << 2 | (net->tclass & DPA_ECN_MASK));
+}
+
 /* Addresses of a datagram, from the GRH in front of it. */
 static void grh_net(const uint8_t *g, struct dpa_roce_net *net)
 {
@@ -123,6 +133,7 @@ bool dpa_inspect_slot(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct 
 		qp_net(qp, &sp.net);
 		/* of a probe there is one packet, and it has another field where the MTU is */
 		sp.mtu = dpa_op_is_notice(s->opcode) ? DPA_ROCE_MAX_MTU : dpa_slot_mtu(qp->mtu, s);
+		show_dscp(s, &sp.net);
 	}
 	sp.net.sport = source_port(s->src, s->dqpn);
 	sp.net.dport = DPA_ROCE_PORT;

@@ -181,6 +181,8 @@ struct dpa_ext {
 			uint32_t rkey;
 			union {
 				uint32_t dmalen;
+				/* of a probe or its answer: DSCP and 1; 0: that of the path */
+				uint32_t dscp;
 				uint32_t rsvd;
 			};
 			union {

@@ -42,30 +42,54 @@ static struct dpa_ext *begin_notice(struct dpa_hw_qp *qp, struct dpa_tx *tx, uin
 	return x;
 }
 
-/* The R_Key and the payload; returns its bytes. */
-static uint32_t make_format(struct dpa_hw_qp *qp, uint32_t *rkey, uint8_t head[DPA_IFA_HEAD])
+/* How a probe leaves. */
+struct form {
+	uint32_t rkey;
+	uint32_t n; /* bytes of the payload */
+	uint8_t dscp;
+	union {
+		uint8_t head[DPA_IFA_HEAD];
+		uint32_t header[DPA_PCC_HEADER]; /* CCMAD */
+	};
+};
+
+/* False: not now. */
+static bool make_form(struct dpa_hw_qp *qp, struct form *to)
 {
 	struct dpa_pcc_probes f;
 
-	*rkey = 0;
+	to->rkey = to->n = 0;
+	to->dscp = DPA_PCC_DSCP_NONE;
 	if (!dpa_cc_probes(qp, &f))
-		return 0;
-	*rkey = (f.format & DPA_PROBE_FORMAT) | (f.program ? DPA_PROBE_PROGRAM : 0) |
-		(uint32_t)f.gns << DPA_PROBE_GNS_FROM;
+		return true;
+	to->rkey = (f.format & DPA_PROBE_FORMAT) | (f.program ? DPA_PROBE_PROGRAM : 0) |
+		   (uint32_t)f.gns << DPA_PROBE_GNS_FROM;
 	if (f.format == DPA_PCC_IFA1)
-		return dpa_ifa1_begin(head, f.marker);
-	return f.format == DPA_PCC_IFA2 ? dpa_ifa2_begin(head, f.hops) : 0;
+		to->n = dpa_ifa1_begin(to->head, f.marker);
+	else if (f.format == DPA_PCC_IFA2)
+		to->n = dpa_ifa2_begin(to->head, f.hops);
+	else
+		to->n = f.header * (uint32_t)sizeof(to->header[0]);
+	return f.format != DPA_PCC_CCMAD || dpa_cc_custom(qp, to->header, &to->dscp);
+}
+
+/* For struct dpa_ext. */
+static uint32_t dscp_field(uint8_t dscp)
+{
+	return dscp <= DPA_PCC_DSCP_MAX ? dscp + 1u : 0;
 }
 
 void dpa_probe_put(struct dpa_hw_qp *qp, struct dpa_tx *tx)
 {
-	uint32_t num = (qp->probe.num + 1) & DPA_PSN_MASK, rkey, n;
-	uint8_t head[DPA_IFA_HEAD], *data;
+	uint32_t num = (qp->probe.num + 1) & DPA_PSN_MASK;
 	struct dpa_slot *s;
 	struct dpa_ext *x;
+	struct form form;
+	uint8_t *data;
 
-	n = make_format(qp, &rkey, head);
-	x = begin_notice(qp, tx, DPA_BTH_PROBE, num, n, &s, &data);
+	if (!make_form(qp, &form))
+		return;
+	x = begin_notice(qp, tx, DPA_BTH_PROBE, num, form.n, &s, &data);
 	if (!x)
 		return; /* no room: sent with the next packets */
 	qp->probe.num = num;
@@ -73,20 +97,21 @@ void dpa_probe_put(struct dpa_hw_qp *qp, struct dpa_tx *tx)
 	qp->probe.asked = qp->pcc.probes;
 	qp->probe.out = true;
 	x->va = qp->probe.at;
-	x->rkey = rkey;
-	if (n)
-		memcpy(data, head, n);
+	x->rkey = form.rkey;
+	x->dscp = dscp_field(form.dscp);
+	if (form.n)
+		memcpy(data, form.head, form.n);
 	dpa_lane_publish(tx, s);
 }
 
 /*
- * The answer to a probe: its number, and the times when it left and when it came. data: 12 bytes of
- * a program, NULL: none answers. IBA has no such packet: DPA_BTH_PROBE.
+ * The answer to a probe: its number, and the times when it left and when it came. reply: of a
+ * program, NULL: none answers. IBA has no such packet: DPA_BTH_PROBE.
  */
 static void send_answer(struct dpa_hw_qp *qp, uint32_t num, uint64_t va, uint64_t came,
-			const uint8_t *data)
+			const struct dpa_pcc_reply *reply)
 {
-	const uint32_t n = data ? DPA_PCC_ANSWER : 0;
+	const uint32_t n = reply ? DPA_PCC_ANSWER : 0;
 	uint32_t unsent;
 	struct dpa_slot *s;
 	struct dpa_ext *x;
@@ -100,11 +125,12 @@ static void send_answer(struct dpa_hw_qp *qp, uint32_t num, uint64_t va, uint64_
 	x = begin_notice(qp, tx, DPA_BTH_PROBED, num, n, &s, &to);
 	if (x) {
 		x->va = va;
-		x->rkey = data ? DPA_PROBE_PROGRAM : 0;
+		x->rkey = reply ? DPA_PROBE_PROGRAM : 0;
+		x->dscp = reply ? dscp_field(reply->dscp) : 0;
 		x->swap_add = came;
 		x->compare = dpa_now_ns();
 		if (n)
-			memcpy(to, data, n);
+			memcpy(to, reply->data, n);
 		dpa_lane_publish(tx, s);
 		if (qp->peer->wire)
 			dpa_wire_flush(tx, UINT32_MAX, &unsent);
@@ -159,6 +185,7 @@ static void ask_program(struct dpa_hw_qp *qp, const struct dpa_slot *s, const ui
 	    !path_of(qp, s, &shown.net) || !dpa_probe_show(&shown, &probe))
 		return;
 	dpa_np_forget(qp);
+	probe.came = (uint32_t)now;
 	if (!dpa_board_np_post(b, &probe))
 		return;
 	qp->np_ask.ring = probe.ring;
@@ -182,13 +209,13 @@ void dpa_np_forget(struct dpa_hw_qp *qp)
 void dpa_np_look(struct dpa_hw_qp *qp)
 {
 	uint64_t now = dpa_now_ns(), waited = now - qp->np_ask.came;
-	uint8_t answer[DPA_PCC_ANSWER];
+	struct dpa_pcc_reply reply;
 
 	if (dpa_unlikely(qp->state == DPA_QPS_ERR)) {
 		dpa_np_forget(qp);
 		return;
 	}
-	switch (dpa_board_np_poll(qp->hw->board, qp->np_ask.ring, qp->np_ask.serial, answer)) {
+	switch (dpa_board_np_poll(qp->hw->board, qp->np_ask.ring, qp->np_ask.serial, &reply)) {
 	case DPA_NP_WAITS:
 		if (waited < NP_END_NS) {
 			/* as long again as it has waited: a program that is slow costs little */
@@ -202,7 +229,7 @@ void dpa_np_look(struct dpa_hw_qp *qp)
 		return;
 	case DPA_NP_SENDS:
 		qp->resp.np_due = false;
-		send_answer(qp, qp->np_ask.num, qp->np_ask.va, qp->np_ask.came, answer);
+		send_answer(qp, qp->np_ask.num, qp->np_ask.va, qp->np_ask.came, &reply);
 		return;
 	case DPA_NP_NONE:
 		qp->resp.np_due = false;

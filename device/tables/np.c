@@ -48,29 +48,33 @@ static void get_words(uint8_t *to, _Atomic uint64_t *from, uint32_t bytes)
 }
 
 /* Four bytes a word, and the probe's number beside them. */
+#define ANSWER_WORDS (DPA_PCC_ANSWER / 4)
 static void put_answer(struct dpa_board_np_probe *e, uint64_t serial,
-		       const uint8_t answer[DPA_PCC_ANSWER])
+		       const struct dpa_pcc_reply *reply)
 {
-	for (uint32_t i = 0; i < DPA_PCC_ANSWER / 4; i++) {
-		uint32_t w;
+	for (uint32_t i = 0; i <= ANSWER_WORDS; i++) {
+		uint32_t w = reply->dscp;
 
-		memcpy(&w, answer + i * 4, 4);
+		if (i < ANSWER_WORDS)
+			memcpy(&w, reply->data + i * 4, 4);
 		atomic_store_explicit(&e->answer[i], serial << 32 | w, memory_order_relaxed);
 		DPA_BOARD_STEP("np-word");
 	}
 }
 
 /* False: a part of it is an answer to another probe. */
-static bool get_answer(uint8_t answer[DPA_PCC_ANSWER], struct dpa_board_np_probe *e,
-		       uint64_t serial)
+static bool get_answer(struct dpa_pcc_reply *reply, struct dpa_board_np_probe *e, uint64_t serial)
 {
-	for (uint32_t i = 0; i < DPA_PCC_ANSWER / 4; i++) {
+	for (uint32_t i = 0; i <= ANSWER_WORDS; i++) {
 		uint64_t word = atomic_load_explicit(&e->answer[i], memory_order_relaxed);
 		uint32_t w = (uint32_t)word;
 
 		if (word >> 32 != (uint32_t)serial)
 			return false;
-		memcpy(answer + i * 4, &w, 4);
+		if (i < ANSWER_WORDS)
+			memcpy(reply->data + i * 4, &w, 4);
+		else /* written by another process */
+			reply->dscp = w <= DPA_PCC_DSCP_MAX ? (uint8_t)w : DPA_PCC_DSCP_NONE;
 	}
 	return true;
 }
@@ -87,6 +91,7 @@ bool dpa_board_pcc_probes(struct dpa_board *b, uint32_t number, struct dpa_pcc_p
 		.program = w & DPA_BOARD_PROBES_PROGRAM,
 		.gns = w >> DPA_BOARD_PROBES_GNS & 15,
 		.hops = (uint8_t)(w >> DPA_BOARD_PROBES_HOPS),
+		.header = w >> DPA_BOARD_PROBES_HEADER & 15,
 		.marker = atomic_load_explicit(&p->marker, memory_order_acquire),
 	};
 	/* the next image's could have come in between */
@@ -173,6 +178,7 @@ bool dpa_board_np_post(struct dpa_board *b, struct dpa_pcc_probe *probe)
 	atomic_store_explicit(&e->size, probe->size, memory_order_relaxed);
 	atomic_store_explicit(&e->l4, probe->l4, memory_order_relaxed);
 	atomic_store_explicit(&e->payload, probe->payload, memory_order_relaxed);
+	atomic_store_explicit(&e->came, probe->came, memory_order_relaxed);
 	put_words(e->packet, probe->packet, probe->size);
 	atomic_store_explicit(&e->state, probe->serial | DPA_NP_POSTED, memory_order_release);
 	DPA_BOARD_STEP("np-posted");
@@ -193,7 +199,7 @@ static void give_back(struct dpa_board *b, struct dpa_board_np_probe *e)
 }
 
 enum dpa_np_state dpa_board_np_poll(struct dpa_board *b, uint32_t ring, uint64_t serial,
-				    uint8_t answer[DPA_PCC_ANSWER])
+				    struct dpa_pcc_reply *reply)
 {
 	struct dpa_board_np_probe *e = probe_of(b, ring);
 	uint64_t s = atomic_load_explicit(&e->state, memory_order_acquire);
@@ -201,7 +207,7 @@ enum dpa_np_state dpa_board_np_poll(struct dpa_board *b, uint32_t ring, uint64_t
 
 	if (s == (serial | DPA_NP_POSTED))
 		return DPA_NP_WAITS;
-	sends = s == (serial | DPA_NP_ANSWERED) && get_answer(answer, e, serial);
+	sends = s == (serial | DPA_NP_ANSWERED) && get_answer(reply, e, serial);
 	if ((s & ~STATE) == serial)
 		give_back(b, e);
 	return sends ? DPA_NP_SENDS : DPA_NP_NONE;
@@ -261,6 +267,7 @@ bool dpa_pcc_np_take(struct dpa_pcc_image *img, uint32_t ring, struct dpa_pcc_pr
 	out->size = atomic_load_explicit(&e->size, memory_order_relaxed);
 	out->l4 = atomic_load_explicit(&e->l4, memory_order_relaxed);
 	out->payload = atomic_load_explicit(&e->payload, memory_order_relaxed);
+	out->came = atomic_load_explicit(&e->came, memory_order_relaxed);
 	/* Once: what another process wrote is checked, then used. */
 	if (out->size > DPA_PCC_PROBE_BYTES || out->l4 > out->payload || out->payload > out->size) {
 		dpa_pcc_np_answer(img, out, NULL);
@@ -279,7 +286,7 @@ bool dpa_pcc_np_take(struct dpa_pcc_image *img, uint32_t ring, struct dpa_pcc_pr
  * goes on, may write over the answer to a later probe. That answer is refused by its numbers.
  */
 void dpa_pcc_np_answer(struct dpa_pcc_image *img, const struct dpa_pcc_probe *probe,
-		       const uint8_t answer[DPA_PCC_ANSWER])
+		       const struct dpa_pcc_reply *reply)
 {
 	struct dpa_board_np_probe *e = probe_of(dpa_pcc_image_board(img), probe->ring);
 	uint64_t s = probe->serial | DPA_NP_POSTED;
@@ -287,10 +294,10 @@ void dpa_pcc_np_answer(struct dpa_pcc_image *img, const struct dpa_pcc_probe *pr
 	if (atomic_load_explicit(&e->state, memory_order_acquire) != s)
 		return;
 	DPA_BOARD_STEP("np-looked");
-	if (answer)
-		put_answer(e, probe->serial, answer);
+	if (reply)
+		put_answer(e, probe->serial, reply);
 	DPA_BOARD_STEP("np-answer");
 	atomic_compare_exchange_strong_explicit(
-		&e->state, &s, probe->serial | (answer ? DPA_NP_ANSWERED : DPA_NP_REFUSED),
+		&e->state, &s, probe->serial | (reply ? DPA_NP_ANSWERED : DPA_NP_REFUSED),
 		memory_order_acq_rel, memory_order_relaxed);
 }

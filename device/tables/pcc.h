@@ -110,7 +110,25 @@ _Atomic uint64_t *dpa_board_pcc_result(struct dpa_board *b, uint32_t qpn);
  */
 bool dpa_board_pcc_probes(struct dpa_board *b, uint32_t number, struct dpa_pcc_probes *out);
 
-/* A result: rate in bits 0..20, number of probes requested 24..31, epoch 32..39, image 48..63. */
+/*
+ * The custom header of a flow's probes, 0 where it has set none. flow: as in its reports. False: it is
+ * being changed, the probe waits.
+ */
+bool dpa_board_pcc_header(struct dpa_board *b, uint32_t number, uint32_t flow,
+			  uint32_t words[DPA_PCC_HEADER]);
+
+/*
+ * A result: rate in bits 0..20, number of probes requested 24..31, epoch 32..39, DSCP of probes and 1
+ * 40..46 (0: that of the path), image 48..63.
+ */
+#define DPA_PCC_RESULT_DSCP 40
+static inline uint8_t dpa_pcc_result_dscp(uint64_t result)
+{
+	uint32_t d = (uint32_t)(result >> DPA_PCC_RESULT_DSCP) & 127;
+
+	return d && d <= DPA_PCC_DSCP_MAX + 1 ? (uint8_t)(d - 1) : DPA_PCC_DSCP_NONE;
+}
+
 static inline uint64_t dpa_pcc_result_make(uint32_t image, uint32_t epoch, uint32_t probes,
 					   uint32_t rate)
 {
@@ -129,7 +147,7 @@ bool dpa_board_np_post(struct dpa_board *b, struct dpa_pcc_probe *probe);
 enum dpa_np_state { DPA_NP_WAITS, DPA_NP_SENDS, DPA_NP_NONE };
 /* WAITS: nothing yet. SENDS: the answer is there; NONE: none is to be sent. Both end the probe. */
 enum dpa_np_state dpa_board_np_poll(struct dpa_board *b, uint32_t ring, uint64_t serial,
-				    uint8_t answer[DPA_PCC_ANSWER]);
+				    struct dpa_pcc_reply *reply);
 /* Ends it without an answer. */
 void dpa_board_np_drop(struct dpa_board *b, uint32_t ring, uint64_t serial);
 /* At the close of the board: ends all of this process. */

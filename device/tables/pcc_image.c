@@ -264,17 +264,44 @@ static void image_answer(struct dpa_pcc_image *img, uint32_t flow, uint32_t rate
 	uint32_t i = flow & (DPA_BOARD_QPNS - 1), epoch = flow >> 24, probes = 0;
 	uint32_t number = atomic_load_explicit(&img->number, memory_order_relaxed);
 	_Atomic uint64_t *word = &img->b->shm->pcc_results[i];
-	uint64_t old;
+	uint64_t old, dscp = 0;
 
 	if (!dpa_board_present(img->b, DPA_BOARD_OFF_PCC_RES + i * sizeof(uint64_t)))
 		return;
 	old = atomic_load_explicit(word, memory_order_relaxed);
-	if (old >> 48 == number && (old >> 32 & 0xff) == epoch)
+	if (old >> 48 == number && (old >> 32 & 0xff) == epoch) {
 		probes = (uint32_t)(old >> 24) & 0xff;
+		dscp = old & UINT64_C(127) << DPA_PCC_RESULT_DSCP;
+	}
 	if (rate > DPA_PCC_RATE_ONE)
 		rate = DPA_PCC_RATE_ONE;
-	atomic_store_explicit(word, dpa_pcc_result_make(number, epoch, probes + probe, rate),
+	atomic_store_explicit(word, dpa_pcc_result_make(number, epoch, probes + probe, rate) | dscp,
 			      memory_order_release);
+}
+
+static int image_set_header(struct dpa_pcc_image *img, uint32_t flow, const uint32_t *words,
+			    uint32_t n)
+{
+	return dpa_pcc_header_set(img->b, atomic_load_explicit(&img->number, memory_order_relaxed),
+				  flow, words, n);
+}
+
+/* Before its first answer a flow has the highest rate: it is not paced. */
+static int image_set_dscp(struct dpa_pcc_image *img, uint32_t flow, uint8_t dscp)
+{
+	uint32_t i = flow & (DPA_BOARD_QPNS - 1), epoch = flow >> 24;
+	uint32_t number = atomic_load_explicit(&img->number, memory_order_relaxed);
+	_Atomic uint64_t *word = &img->b->shm->pcc_results[i];
+	uint64_t old, bits = dscp <= DPA_PCC_DSCP_MAX ? dscp + 1u : 0;
+
+	if (!dpa_board_present(img->b, DPA_BOARD_OFF_PCC_RES + i * sizeof(uint64_t)))
+		return ENOENT;
+	old = atomic_load_explicit(word, memory_order_relaxed);
+	if (old >> 48 != number || (old >> 32 & 0xff) != epoch)
+		old = dpa_pcc_result_make(number, epoch, 0, DPA_PCC_RATE_ONE);
+	old &= ~(UINT64_C(127) << DPA_PCC_RESULT_DSCP);
+	atomic_store_explicit(word, old | bits << DPA_PCC_RESULT_DSCP, memory_order_release);
+	return 0;
 }
 
 /* ------------------------------------------------------------------- its process */
@@ -403,7 +430,8 @@ static void put_probes(struct dpa_board_pcc_port *p, const struct dpa_pcc_probes
 	if (probes->program || probes->format != DPA_PCC_CCMAD)
 		w |= DPA_BOARD_PROBES_PROGRAM;
 	w |= (uint64_t)(probes->gns & 15) << DPA_BOARD_PROBES_GNS |
-	     (uint64_t)probes->hops << DPA_BOARD_PROBES_HOPS;
+	     (uint64_t)probes->hops << DPA_BOARD_PROBES_HOPS |
+	     (uint64_t)(probes->header & 15) << DPA_BOARD_PROBES_HEADER;
 	atomic_store_explicit(&p->probes, 0, memory_order_release);
 	atomic_store_explicit(&p->marker, probes->marker, memory_order_release);
 	atomic_store_explicit(&p->probes, w, memory_order_release);
@@ -496,6 +524,8 @@ const struct dpa_pcc_ops dpa_board_pcc_ops = {
 	.query = dpa_board_pcc_query,
 	.read_counters = dpa_board_pcc_read_counters,
 	.read_slot = dpa_board_pcc_read_slot,
+	.set_dscp = image_set_dscp,
+	.set_header = image_set_header,
 	.set_param = dpa_board_pcc_set_param,
 	.take = image_take,
 	.take_over = image_take_over,

@@ -25,6 +25,9 @@ struct dpa_board *dpa_pcc_image_board(const struct dpa_pcc_image *img);
 int dpa_pcc_np_publish(struct dpa_pcc_image *img, const struct dpa_pcc_probes *probes);
 bool dpa_pcc_np_take(struct dpa_pcc_image *img, uint32_t ring, struct dpa_pcc_probe *out);
 void dpa_pcc_np_answer(struct dpa_pcc_image *img, const struct dpa_pcc_probe *probe,
-		       const uint8_t answer[DPA_PCC_ANSWER]);
+		       const struct dpa_pcc_reply *reply);
+/* pcc_head.c: the same. number: of the image */
+int dpa_pcc_header_set(struct dpa_board *b, uint32_t number, uint32_t flow, const uint32_t *words,
+		       uint32_t n);
 
 #endif

@@ -51,7 +51,7 @@ enum {
 	 * when it arrived and when the answer left, by the receiver's clock. All ns. PSN: its
 	 * number.
 	 * The R_Key has DPA_PROBE_*. Payload of a probe of IFA: its header and the data of switches
-	 * (wire/probe.h); of an answer with PROGRAM: 12 bytes.
+	 * (wire/probe.h); of CCMAD: the custom header; of an answer with PROGRAM: 12 bytes.
 	 */
 	DPA_BTH_PROBE = 0xd3,
 	DPA_BTH_PROBED = 0xd4,

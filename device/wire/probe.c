@@ -163,7 +163,8 @@ static uint8_t *put_ccmad(uint8_t *p, const struct dpa_probe_shown *s, uint8_t *
 bool dpa_probe_show(const struct dpa_probe_shown *s, struct dpa_pcc_probe *out)
 {
 	const bool v4 = dpa_roce_is_v4(&s->net), ifa2 = s->format == DPA_PCC_IFA2;
-	const uint32_t body = s->format == DPA_PCC_CCMAD ? BTH_DETH + MAD_HEADER + CC_DATA : s->len;
+	const uint32_t mad = s->format == DPA_PCC_CCMAD ? BTH_DETH + MAD_HEADER + CC_DATA : 0;
+	const uint32_t body = mad + s->len;
 	const uint32_t ip = UDP + body + (ifa2 ? IFA : 0);
 	uint8_t *p = out->packet, *data;
 
@@ -181,12 +182,11 @@ bool dpa_probe_show(const struct dpa_probe_shown *s, struct dpa_pcc_probe *out)
 	p = dpa_put16(dpa_put16(p, s->net.sport), DPA_ROCE_PORT);
 	p = dpa_put16(dpa_put16(p, (uint16_t)(UDP + body)), 0);
 	data = p;
-	if (s->format == DPA_PCC_CCMAD) {
+	if (mad)
 		p = put_ccmad(p, s, &data);
-	} else {
+	if (s->len)
 		memcpy(p, s->payload, s->len);
-		p += s->len;
-	}
+	p += s->len;
 	out->payload = (uint32_t)(data - out->packet);
 	out->size = (uint32_t)(p - out->packet);
 	return true;

@@ -4,8 +4,9 @@
  * point sees them.
  *
  *   on this wire    IP  UDP 4791  BTH 0xd3  AtomicETH  [IFA header, data of switches]
+ *                                                      [custom header of CCMAD]
  *
- *   for a program   Ethernet  IP                 UDP  BTH  DETH  MAD header  time     CCMAD
+ *   for a program   Ethernet  IP                 UDP  BTH  DETH  MAD header  time  [custom]  CCMAD
  *                   Ethernet  IP                 UDP  IFA 1.0 header  data            IFA1
  *                   Ethernet  IP  IFA 2.0 header UDP  metadata header  data           IFA2
  *

@@ -207,6 +207,27 @@ DOCA_EXPERIMENTAL doca_error_t doca_pcc_rp_set_ccmad_remote_sw_handler(struct do
 								       bool sw_handler);
 
 /*
+ * Custom header of CCMAD probes: up to 15 words behind the MAD's data, 0 where the algorithm has set
+ * none (doca_pcc_dev_custom_header_set()). INVALID_VALUE: NULL; NOT_SUPPORTED: not the PF of this adapter.
+ */
+DOCA_EXPERIMENTAL doca_error_t
+doca_pcc_cap_is_ccmad_custom_header_supported(const struct doca_devinfo *devinfo);
+/* In words of 4 bytes; 0, at first: none. INVALID_VALUE also: not of an RP, or more than 15. */
+DOCA_EXPERIMENTAL doca_error_t doca_pcc_rp_set_ccmad_custom_header_size(struct doca_pcc *pcc,
+									uint32_t probe_format_slot,
+									uint8_t header_size);
+/* There is one location, which need not be set. INVALID_VALUE also: not of an RP, or another one. */
+DOCA_EXPERIMENTAL doca_error_t
+doca_pcc_rp_set_ccmad_custom_header_location(struct doca_pcc *pcc, uint32_t probe_format_slot,
+					     doca_pcc_ccmad_custom_header_loc_t header_loc);
+/* As doca_pcc_cap_is_ccmad_custom_header_supported(), for doca_pcc_dev_probe_prio_set(). */
+DOCA_EXPERIMENTAL doca_error_t
+doca_pcc_cap_is_probe_priority_change_supported(const struct doca_devinfo *devinfo);
+/* Whether the algorithm may set the priority of its CCMAD probes; not at first. */
+DOCA_EXPERIMENTAL doca_error_t doca_pcc_rp_set_ccmad_probe_priority_change_en(
+	struct doca_pcc *pcc, uint32_t probe_format_slot, bool enable);
+
+/*
  * The EUs that a file assigns to an application (DOCA 3.3), for doca_pcc_set_thread_affinity(). The
  * format is that of libflexio/flexio.h. An object may be used by one thread at a time.
  */

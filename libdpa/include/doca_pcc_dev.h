@@ -111,6 +111,29 @@ doca_pcc_dev_error_t doca_pcc_dev_user_set_algo_params(uint32_t port_num, uint32
 						       const uint32_t *new_param_values,
 						       uint32_t *params);
 
+/*
+ * The flow's later CCMAD probes have this custom header, header_size words of 4 bytes; the rest of
+ * its words are 0. The bytes leave as they lie. Within doca_pcc_dev_user_algo(), for the flow of its
+ * event; wait_completed makes no difference, it is set at the return. 512 flows have a header at a
+ * time. FAIL, and nothing changes: NULL, more words than doca_pcc_rp_set_ccmad_custom_header_size()
+ * says, probes of another format, or too many flows.
+ */
+DOCA_EXPERIMENTAL
+doca_pcc_dev_error_t doca_pcc_dev_custom_header_set(doca_pcc_dev_algo_ctxt_t *algo_ctxt,
+						    doca_pcc_dev_event_t *event, uint32_t *header,
+						    uint32_t header_size, uint32_t wait_completed);
+
+/*
+ * The flow's later CCMAD probes leave with DSCP `prio`, or, use_custom_prio 0, with that of its other
+ * packets. Context and wait_completed as above. FAIL, and nothing changes: prio over 63, probes of
+ * another format, or not enabled by doca_pcc_rp_set_ccmad_probe_priority_change_en().
+ */
+DOCA_EXPERIMENTAL
+doca_pcc_dev_error_t doca_pcc_dev_probe_prio_set(doca_pcc_dev_algo_ctxt_t *algo_ctxt,
+						 doca_pcc_dev_event_t *event,
+						 uint32_t use_custom_prio, uint32_t prio,
+						 uint32_t wait_completed);
+
 #ifdef __cplusplus
 }
 #endif

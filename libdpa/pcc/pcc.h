@@ -83,6 +83,7 @@ struct doca_pcc {
 	uint32_t num_formats;
 	char *core_file;
 	struct dpa_pcc_probes probes;
+	bool custom_dscp; /* RP: the program may set the DSCP of probes */
 	uint32_t max_request, max_response;
 	bool has_mailbox;
 	void *request, *response; /* of the started mailbox */

@@ -111,3 +111,51 @@ doca_error_t doca_pcc_rp_set_ifa2_hop_limit(struct doca_pcc *pcc, uint32_t probe
 		pcc->probes.hops = hop_limit;
 	return ret;
 }
+
+/* ------------------------------------------------ custom headers and priorities of CCMAD */
+
+doca_error_t doca_pcc_cap_is_ccmad_custom_header_supported(const struct doca_devinfo *devinfo)
+{
+	return doca_devinfo_get_is_pcc_supported(devinfo);
+}
+
+doca_error_t doca_pcc_cap_is_probe_priority_change_supported(const struct doca_devinfo *devinfo)
+{
+	return doca_devinfo_get_is_pcc_supported(devinfo);
+}
+
+/* No documented error is for the other role. */
+doca_error_t doca_pcc_rp_set_ccmad_custom_header_size(struct doca_pcc *pcc,
+						      uint32_t probe_format_slot,
+						      uint8_t header_size)
+{
+	doca_error_t ret = check_slot(pcc, probe_format_slot, header_size <= DPA_PCC_HEADER);
+
+	if (!ret && pcc->role != &pcc_rp)
+		ret = DOCA_ERROR_INVALID_VALUE;
+	if (!ret)
+		pcc->probes.header = header_size;
+	return ret;
+}
+
+/* There is one place. */
+doca_error_t
+doca_pcc_rp_set_ccmad_custom_header_location(struct doca_pcc *pcc, uint32_t probe_format_slot,
+					     doca_pcc_ccmad_custom_header_loc_t header_loc)
+{
+	doca_error_t ret =
+		check_slot(pcc, probe_format_slot,
+			   header_loc == DOCA_PCC_CCMAD_CUSTOM_HEADER_LOCATION_MAD_PAYLOAD);
+
+	return !ret && pcc->role != &pcc_rp ? DOCA_ERROR_INVALID_VALUE : ret;
+}
+
+doca_error_t doca_pcc_rp_set_ccmad_probe_priority_change_en(struct doca_pcc *pcc,
+							    uint32_t probe_format_slot, bool enable)
+{
+	doca_error_t ret = check_role(pcc, &pcc_rp, probe_format_slot, true);
+
+	if (!ret)
+		pcc->custom_dscp = enable;
+	return ret;
+}

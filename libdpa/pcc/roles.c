@@ -80,13 +80,13 @@ static bool serve_probe(struct pcc_worker *w, uint32_t ring)
 
 	if (!ops->take_probe(w->pcc->image, ring, &c->probe))
 		return false;
-	memset(c->answer, 0, sizeof(c->answer));
+	c->reply = (struct dpa_pcc_reply){.dscp = DPA_PCC_DSCP_NONE};
 	c->good = 0;
 	if (!pcc_run(w, PCC_NP_PACKET, c))
 		return false;
 	/* device code may have written to the whole of it */
 	c->probe.ring = ring;
-	ops->answer_probe(w->pcc->image, &c->probe, c->good ? c->answer : NULL);
+	ops->answer_probe(w->pcc->image, &c->probe, c->good ? &c->reply : NULL);
 	pcc_count(w, 1);
 	return true;
 }

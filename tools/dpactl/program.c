@@ -5,6 +5,7 @@
  * of the simulation. There are no EUs: a fault ends this process with a message.
  */
 #include <dlfcn.h>
+#include <errno.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -70,6 +71,22 @@ static void port_bytes(uint64_t bytes[2])
 	bytes[0] = bytes[1] = 0;
 }
 
+/* Probes have no packets in a simulation: no header and no priority. */
+static int no_header(uint32_t flow, const uint32_t *words, uint32_t n)
+{
+	(void)flow;
+	(void)words;
+	(void)n;
+	return EOPNOTSUPP;
+}
+
+static int no_dscp(uint32_t flow, uint32_t dscp)
+{
+	(void)flow;
+	(void)dscp;
+	return EOPNOTSUPP;
+}
+
 static const struct dpa_dev_ops *make_ops(void)
 {
 	static struct dpa_dev_ops ops;
@@ -85,6 +102,8 @@ static const struct dpa_dev_ops *make_ops(void)
 	ops.pcc_print = print_text;
 	ops.pcc_trace = trace;
 	ops.pcc_port_bytes = port_bytes;
+	ops.pcc_probe_header = no_header;
+	ops.pcc_probe_dscp = no_dscp;
 	return &ops;
 }
 

@@ -42,6 +42,8 @@ struct round {
 	uint32_t mtu_bytes; /* of the message being built: segment size, bytes, segments */
 	uint32_t bytes, segs;
 	uint32_t total, limit; /* bytes of the round; at `limit` no more packets are added */
+	uint8_t tclass;	       /* of the entry's packets */
+	uint8_t msg_tclass;    /* of the message being built */
 	bool together;	       /* like tx->together */
 	bool behind;	       /* a packet without payload was added behind the limit */
 	bool drops;	       /* the fault link drops some */
@@ -84,17 +86,32 @@ static void put_cmsg(struct msghdr *h, int level, int type, const void *data, si
 	h->msg_controllen += CMSG_SPACE(n);
 }
 
+/* The traffic class of an entry's packets. A probe and its answer may have a DSCP of their own. */
+static uint8_t tclass_of(const struct dpa_remote *r, const struct dpa_slot *s)
+{
+	uint32_t dscp;
+
+	if (dpa_likely(!dpa_op_is_notice(s->opcode)) || s->opcode == DPA_BTH_CNP)
+		return r->net.tclass;
+	dscp = ((const struct dpa_ext *)s->ext)->dscp;
+	return dscp ? (uint8_t)((dscp - 1) << 2 | (r->net.tclass & DPA_ECN_MASK)) : r->net.tclass;
+}
+
 /*
  * Sets destination and source address, traffic class and hop limit. msg_control has room for them.
  */
-static void remote_address(struct dpa_remote *r, struct msghdr *h)
+static void remote_address(struct dpa_remote *r, struct msghdr *h, int tclass)
 {
-	int tclass = r->net.tclass, hop = r->net.hop;
+	int hop = r->net.hop;
 
 	h->msg_name = &r->to;
 	h->msg_namelen = r->tolen;
-	if (r->from)
-		return; /* the socket has all of them set */
+	if (r->from) { /* the socket has all of them set */
+		if (dpa_unlikely(tclass != r->net.tclass))
+			put_cmsg(h, r->v4 ? IPPROTO_IP : IPPROTO_IPV6, r->v4 ? IP_TOS : IPV6_TCLASS,
+				 &tclass, sizeof(tclass));
+		return;
+	}
 	if (r->v4) {
 		struct in_pktinfo pi = {.ipi_ifindex = (int)r->oif};
 
@@ -122,7 +139,8 @@ static void start_msg(struct round *b, uint32_t seg)
 	h->msg_iov->iov_base = b->w->bytes + b->total;
 	h->msg_iov->iov_len = 0;
 	h->msg_control = b->w->ctl[b->nmsg];
-	remote_address(b->r, h);
+	remote_address(b->r, h, b->tclass);
+	b->msg_tclass = b->tclass;
 	b->nmsg++;
 	b->mtu_bytes = seg;
 	b->bytes = b->segs = 0;
@@ -216,7 +234,8 @@ static void add_packet(struct round *b, const struct dpa_roce_pkt *pkt, struct s
 	 */
 	if (b->mtu_bytes &&
 	    (total > b->mtu_bytes || (b->segs == 1 && total < b->mtu_bytes && !b->together) ||
-	     b->r->no_gso || b->segs == DPA_GSO_SEGS || b->bytes + total > DPA_GSO_BYTES))
+	     b->tclass != b->msg_tclass || b->r->no_gso || b->segs == DPA_GSO_SEGS ||
+	     b->bytes + total > DPA_GSO_BYTES))
 		end_msg(b);
 	if (!b->mtu_bytes) {
 		start_msg(b, total);
@@ -276,6 +295,7 @@ static bool add_slot(struct round *b, struct dpa_tx *tx, const struct dpa_slot *
 	dpa_pkt_of_slot(s, &whole);
 	set_source(&src, tx->shm, s);
 	skip_bytes(&src, skip); /* the part that the previous round sent */
+	b->tclass = tclass_of(b->r, s);
 	for (; *nth < n; ++*nth) {
 		if (b->npkt == DPA_WIRE_PKTS || b->nmsg == DPA_WIRE_MSGS || is_round_full(b, s))
 			return false;
@@ -372,7 +392,8 @@ static void emit_frame(void *arg, const struct dpa_frame *f)
 	struct msghdr h = {.msg_control = ctl};
 	int fd = dpa_remote_fd(r, (uint32_t)(tx - r->peer.tx));
 
-	remote_address(r, &h);
+	/* ECN marks of the network that is modelled here are not the path's */
+	remote_address(r, &h, (f->net.tclass & ~DPA_ECN_MASK) | (r->net.tclass & DPA_ECN_MASK));
 	h.msg_iov = &iov;
 	h.msg_iovlen = 1;
 	if (syscall(SYS_sendmsg, fd, &h, MSG_DONTWAIT) < 0) {
@@ -390,6 +411,7 @@ static void show_tx_entry(struct dpa_remote *r, struct dpa_tx *tx, const struct 
 	struct source src;
 
 	f.net.sport = dpa_remote_port(r, (uint32_t)(tx - r->peer.tx));
+	f.net.tclass = tclass_of(r, s);
 	dpa_pkt_of_slot(s, &whole);
 	set_source(&src, tx->shm, s);
 	for (uint32_t i = 0; i < n; i++) {

@@ -46,8 +46,8 @@ struct dpa_pcc_set {
 /* A probe and the answer to it. */
 struct dpa_pcc_np_call {
 	struct dpa_pcc_probe probe;
-	uint8_t answer[DPA_PCC_ANSWER]; /* 0 at first */
-	uint32_t good;			/* an answer is sent */
+	struct dpa_pcc_reply reply; /* 0 and the DSCP of the path at first */
+	uint32_t good;		    /* an answer is sent */
 };
 
 struct dpa_pcc_mail {

@@ -80,6 +80,9 @@ struct dpa_dev_ops {
 	void (*pcc_print)(const char *text, uint64_t len);
 	void (*pcc_trace)(uint32_t format, const uint64_t words[5]);
 	void (*pcc_port_bytes)(uint64_t bytes[2]);
+	/* Of a flow's probes: doca_pcc_dev.h. words: on the stack. Non-zero: not set */
+	int (*pcc_probe_header)(uint32_t flow, const uint32_t *words, uint32_t n);
+	int (*pcc_probe_dscp)(uint32_t flow, uint32_t dscp);
 };
 
 enum dpa_dev_rdma_op { /* values of enum ibv_wr_opcode */

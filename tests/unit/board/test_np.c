@@ -36,7 +36,8 @@ static struct dpa_pcc_image *load(const struct dpa_pcc_probes *probes)
 
 static struct dpa_pcc_probe post(uint8_t first)
 {
-	struct dpa_pcc_probe p = {.size = 100, .l4 = 34, .payload = 42, .packet = {first}};
+	struct dpa_pcc_probe p = {
+		.size = 100, .l4 = 34, .payload = 42, .came = 77, .packet = {first}};
 
 	p.packet[99] = (uint8_t)(first + 1);
 	cr_assert(dpa_board_np_post(b, &p));
@@ -57,27 +58,48 @@ static uint32_t take(struct dpa_pcc_image *img, struct dpa_pcc_probe *out, uint3
 	return got;
 }
 
-static const uint8_t data[DPA_PCC_ANSWER] = "twelve bytes";
+static const struct dpa_pcc_reply data = {"twelve bytes", 46};
+
+static void expect_data(const struct dpa_pcc_reply *a)
+{
+	cr_expect_arr_eq(a->data, data.data, DPA_PCC_ANSWER);
+	cr_expect_eq(a->dscp, data.dscp);
+}
 
 Test(board_np, a_probe_and_its_answer)
 {
 	struct dpa_pcc_image *img = load(&ccmad);
 	struct dpa_pcc_probe p = post(7), got;
-	uint8_t a[DPA_PCC_ANSWER];
+	struct dpa_pcc_reply a;
 
-	cr_expect_eq(dpa_board_np_poll(b, p.ring, p.serial, a), DPA_NP_WAITS);
+	cr_expect_eq(dpa_board_np_poll(b, p.ring, p.serial, &a), DPA_NP_WAITS);
 	cr_assert_eq(take(img, &got, 1), 1u);
-	cr_expect(got.size == 100 && got.l4 == 34 && got.payload == 42);
+	cr_expect(got.size == 100 && got.l4 == 34 && got.payload == 42 && got.came == 77);
 	cr_expect(got.packet[0] == 7 && got.packet[99] == 8);
-	cr_expect_eq(dpa_board_np_poll(b, p.ring, p.serial, a), DPA_NP_WAITS);
-	ops->answer_probe(img, &got, data);
-	cr_expect_eq(dpa_board_np_poll(b, p.ring, p.serial, a), DPA_NP_SENDS);
-	cr_expect_arr_eq(a, data, DPA_PCC_ANSWER);
-	cr_expect_eq(dpa_board_np_poll(b, p.ring, p.serial, a), DPA_NP_NONE, "once");
+	cr_expect_eq(dpa_board_np_poll(b, p.ring, p.serial, &a), DPA_NP_WAITS);
+	ops->answer_probe(img, &got, &data);
+	cr_expect_eq(dpa_board_np_poll(b, p.ring, p.serial, &a), DPA_NP_SENDS);
+	expect_data(&a);
+	cr_expect_eq(dpa_board_np_poll(b, p.ring, p.serial, &a), DPA_NP_NONE, "once");
 	p = post(8);
 	cr_assert_eq(take(img, &got, 1), 1u);
 	ops->answer_probe(img, &got, NULL);
-	cr_expect_eq(dpa_board_np_poll(b, p.ring, p.serial, a), DPA_NP_NONE, "refused");
+	cr_expect_eq(dpa_board_np_poll(b, p.ring, p.serial, &a), DPA_NP_NONE, "refused");
+	ops->unload(img);
+}
+
+/* Another process wrote it. */
+Test(board_np, a_dscp_that_is_none_is_that_of_the_path)
+{
+	const struct dpa_pcc_reply odd = {"twelve bytes", 64};
+	struct dpa_pcc_image *img = load(&ccmad);
+	struct dpa_pcc_probe p = post(7), got;
+	struct dpa_pcc_reply a;
+
+	cr_assert_eq(take(img, &got, 1), 1u);
+	ops->answer_probe(img, &got, &odd);
+	cr_expect_eq(dpa_board_np_poll(b, p.ring, p.serial, &a), DPA_NP_SENDS);
+	cr_expect_eq(a.dscp, DPA_PCC_DSCP_NONE);
 	ops->unload(img);
 }
 
@@ -86,36 +108,36 @@ Test(board_np, an_answer_that_is_late_does_not_count)
 {
 	struct dpa_pcc_image *img = load(&ccmad);
 	struct dpa_pcc_probe first = post(1), second, got, late;
-	uint8_t a[DPA_PCC_ANSWER];
+	struct dpa_pcc_reply a;
 
 	cr_assert_eq(take(img, &late, 1), 1u);
 	dpa_board_np_drop(b, first.ring, first.serial);
 	second = post(2);
 	cr_assert_eq(second.ring, first.ring);
-	ops->answer_probe(img, &late, data);
-	cr_expect_eq(dpa_board_np_poll(b, second.ring, second.serial, a), DPA_NP_WAITS);
-	cr_expect_eq(dpa_board_np_poll(b, first.ring, first.serial, a), DPA_NP_NONE);
+	ops->answer_probe(img, &late, &data);
+	cr_expect_eq(dpa_board_np_poll(b, second.ring, second.serial, &a), DPA_NP_WAITS);
+	cr_expect_eq(dpa_board_np_poll(b, first.ring, first.serial, &a), DPA_NP_NONE);
 	cr_assert_eq(take(img, &got, 1), 1u);
 	cr_expect_eq(got.packet[0], 2);
 	ops->unload(img);
 }
 
-static const uint8_t other[DPA_PCC_ANSWER] = "another data";
+static const struct dpa_pcc_reply other = {"another data", 10};
 
 Test(board_np, an_answer_that_is_late_leaves_the_next_one)
 {
 	struct dpa_pcc_image *img = load(&ccmad);
 	struct dpa_pcc_probe first = post(1), second, got, late;
-	uint8_t a[DPA_PCC_ANSWER];
+	struct dpa_pcc_reply a;
 
 	cr_assert_eq(take(img, &late, 1), 1u);
 	dpa_board_np_drop(b, first.ring, first.serial);
 	second = post(2);
 	cr_assert_eq(take(img, &got, 1), 1u);
-	ops->answer_probe(img, &got, data);
-	ops->answer_probe(img, &late, other);
-	cr_expect_eq(dpa_board_np_poll(b, second.ring, second.serial, a), DPA_NP_SENDS);
-	cr_expect_arr_eq(a, data, DPA_PCC_ANSWER);
+	ops->answer_probe(img, &got, &data);
+	ops->answer_probe(img, &late, &other);
+	cr_expect_eq(dpa_board_np_poll(b, second.ring, second.serial, &a), DPA_NP_SENDS);
+	expect_data(&a);
 	ops->unload(img);
 }
 
@@ -135,7 +157,7 @@ static void the_next_is_answered(const char *step)
 	next = post(2);
 	cr_assert_eq(next.ring, given_up.ring);
 	cr_assert_eq(take(of_late, &got, 1), 1u);
-	ops->answer_probe(of_late, &got, data);
+	ops->answer_probe(of_late, &got, &data);
 }
 
 /* Descheduled anywhere in its answer: the next probe's answer is that one or none, never a mixture. */
@@ -145,28 +167,26 @@ Test(board_np, an_answer_that_stops_halfway_is_never_that_of_the_next)
 		const char *step;
 		int nth;
 		enum dpa_np_state then;
-	} c[] = {{"np-looked", 1, DPA_NP_NONE},
-		 {"np-word", 1, DPA_NP_NONE},
-		 {"np-word", 2, DPA_NP_NONE},
-		 {"np-word", 3, DPA_NP_SENDS},
-		 {"np-answer", 1, DPA_NP_SENDS}};
+	} c[] = {{"np-looked", 1, DPA_NP_NONE}, {"np-word", 1, DPA_NP_NONE},
+		 {"np-word", 2, DPA_NP_NONE},	{"np-word", 3, DPA_NP_NONE},
+		 {"np-word", 4, DPA_NP_SENDS},	{"np-answer", 1, DPA_NP_SENDS}};
 
 	of_late = load(&ccmad);
 	for (size_t i = 0; i < sizeof(c) / sizeof(*c); i++) {
 		struct dpa_pcc_probe late;
-		uint8_t a[DPA_PCC_ANSWER] = {0};
+		struct dpa_pcc_reply a = {0};
 
 		given_up = post(1);
 		cr_assert_eq(take(of_late, &late, 1), 1u);
 		stands_at = c[i].step;
 		stands_in = c[i].nth;
 		dpa_board_step_hook = the_next_is_answered;
-		ops->answer_probe(of_late, &late, other);
+		ops->answer_probe(of_late, &late, &other);
 		dpa_board_step_hook = NULL;
-		cr_expect_eq(dpa_board_np_poll(b, next.ring, next.serial, a), c[i].then, "%s %d",
+		cr_expect_eq(dpa_board_np_poll(b, next.ring, next.serial, &a), c[i].then, "%s %d",
 			     c[i].step, c[i].nth);
 		if (c[i].then == DPA_NP_SENDS)
-			cr_expect_arr_eq(a, data, DPA_PCC_ANSWER);
+			expect_data(&a);
 	}
 	ops->unload(of_late);
 }
@@ -305,14 +325,14 @@ static void all_steps(void *arg)
 {
 	struct dpa_pcc_probe p, got;
 	struct dpa_pcc_image *img;
-	uint8_t a[DPA_PCC_ANSWER];
+	struct dpa_pcc_reply a;
 
 	b = bt_open();
 	img = load(&ccmad);
 	p = post(3);
 	take(img, &got, 1);
-	ops->answer_probe(img, &got, data);
-	dpa_board_np_poll(b, p.ring, p.serial, a);
+	ops->answer_probe(img, &got, &data);
+	dpa_board_np_poll(b, p.ring, p.serial, &a);
 	ops->unload(img);
 	dpa_board_close(b);
 	(void)arg;
@@ -326,7 +346,7 @@ Test(board_np, killed_at_any_step_it_leaves_a_port_that_works)
 	for (size_t i = 0; i < sizeof(steps) / sizeof(*steps); i++) {
 		struct dpa_pcc_probe p, got[2];
 		struct dpa_pcc_image *img;
-		uint8_t a[DPA_PCC_ANSWER];
+		struct dpa_pcc_reply a;
 		uint32_t n;
 
 		cr_expect(bt_dies(all_steps, NULL, steps[i], 1), "%s", steps[i]);
@@ -337,8 +357,8 @@ Test(board_np, killed_at_any_step_it_leaves_a_port_that_works)
 		n = take(img, got, 2);
 		cr_assert(n == 1 || n == 2, "%s: %u", steps[i], n);
 		for (uint32_t k = 0; k < n; k++)
-			ops->answer_probe(img, &got[k], data);
-		cr_expect_eq(dpa_board_np_poll(b, p.ring, p.serial, a), DPA_NP_SENDS, "%s",
+			ops->answer_probe(img, &got[k], &data);
+		cr_expect_eq(dpa_board_np_poll(b, p.ring, p.serial, &a), DPA_NP_SENDS, "%s",
 			     steps[i]);
 		ops->unload(img);
 	}
@@ -367,7 +387,7 @@ Test(board_np, sizes_that_cannot_be_are_refused)
 		{DPA_PCC_PROBE_BYTES + 1, 1, 2}, {10, 11, 11}, {10, 5, 4}, {UINT32_MAX, 0, 0}};
 	struct dpa_pcc_image *img = load(&ccmad);
 	struct dpa_pcc_probe got, p;
-	uint8_t a[DPA_PCC_ANSWER];
+	struct dpa_pcc_reply a;
 
 	for (size_t i = 0; i < 4; i++) {
 		p = post(1);
@@ -375,7 +395,7 @@ Test(board_np, sizes_that_cannot_be_are_refused)
 		b->shm->np_probes[p.ring].l4 = bad[i][1];
 		b->shm->np_probes[p.ring].payload = bad[i][2];
 		cr_expect_eq(take(img, &got, 1), 0u);
-		cr_expect_eq(dpa_board_np_poll(b, p.ring, p.serial, a), DPA_NP_NONE);
+		cr_expect_eq(dpa_board_np_poll(b, p.ring, p.serial, &a), DPA_NP_NONE);
 	}
 	cr_expect_not(ops->take_probe(img, DPA_PCC_RINGS - 1, &got));
 	ops->unload(img);

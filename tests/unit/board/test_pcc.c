@@ -603,6 +603,141 @@ Test(board_pcc, a_record_is_of_the_qp_that_has_the_number)
 	cr_expect_null(dpa_board_pcc_flow_of(b, qpn));
 }
 
+/* ------------------------------------------------------- headers and priorities of probes */
+
+#define FLOW(i) (UINT32_C(3) << 24 | (uint32_t)b->board_num << 16 | (i))
+
+static uint32_t number(void)
+{
+	return port().image;
+}
+
+/* QPNs that have an owner. */
+static void own_qpns(uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		atomic_store(&b->shm->qpns[i].owner, dpa_board_me(b));
+}
+
+static void free_qpns(uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++)
+		atomic_store(&b->shm->qpns[i].owner, 0);
+}
+
+Test(board_pcc, a_flow_has_the_header_that_was_set_last)
+{
+	struct dpa_pcc_image *img = load();
+	uint32_t hdr[DPA_PCC_HEADER], first = number();
+
+	own_qpns(16);
+	cr_assert(dpa_board_pcc_header(b, number(), FLOW(5), hdr));
+	cr_expect_eq(hdr[0], 0u, "none was set");
+	cr_assert_eq(ops->set_header(img, FLOW(5), (uint32_t[]){1, 2, 3}, 3), 0);
+	cr_assert(dpa_board_pcc_header(b, number(), FLOW(5), hdr));
+	cr_expect(hdr[0] == 1 && hdr[2] == 3 && hdr[3] == 0);
+	cr_assert_eq(ops->set_header(img, FLOW(5), (uint32_t[]){4}, 1), 0);
+	cr_assert(dpa_board_pcc_header(b, number(), FLOW(5), hdr));
+	cr_expect(hdr[0] == 4 && hdr[1] == 0, "the rest becomes 0");
+	cr_assert(dpa_board_pcc_header(b, number(), FLOW(6), hdr));
+	cr_expect_eq(hdr[0], 0u, "of another flow");
+	cr_assert(dpa_board_pcc_header(b, number(), FLOW(5) ^ 1u << 24, hdr));
+	cr_expect_eq(hdr[0], 0u, "of a later flow with the QPN");
+	ops->unload(img);
+	img = load();
+	cr_expect_neq(number(), first);
+	cr_assert(dpa_board_pcc_header(b, number(), FLOW(5), hdr));
+	cr_expect_eq(hdr[0], 0u, "of another image");
+	ops->unload(img);
+	free_qpns(16);
+}
+
+static uint32_t torn, steps;
+
+static void look_at_it(const char *step)
+{
+	uint32_t hdr[DPA_PCC_HEADER];
+
+	if (strcmp(step, "pcc-header"))
+		return;
+	steps++;
+	torn += !dpa_board_pcc_header(b, number(), FLOW(5), hdr);
+}
+
+/* At any word: the flow finds the header whole, or waits. */
+Test(board_pcc, a_header_is_never_half_of_two)
+{
+	struct dpa_pcc_image *img = load();
+	uint32_t hdr[DPA_PCC_HEADER];
+
+	own_qpns(16);
+	for (uint32_t n = 0; n < 2; n++) {
+		torn = steps = 0;
+		dpa_board_step_hook = look_at_it;
+		cr_assert_eq(ops->set_header(img, FLOW(5), (uint32_t[]){n + 7}, 1), 0);
+		dpa_board_step_hook = NULL;
+		cr_expect_eq(steps, DPA_PCC_HEADER);
+		cr_expect_eq(torn, DPA_PCC_HEADER);
+		cr_assert(dpa_board_pcc_header(b, number(), FLOW(5), hdr));
+		cr_expect_eq(hdr[0], n + 7);
+	}
+	ops->unload(img);
+	free_qpns(16);
+}
+
+Test(board_pcc, so_many_flows_have_a_header)
+{
+	struct dpa_pcc_image *img = load();
+	uint32_t hdr[DPA_PCC_HEADER], n = DPA_PCC_HEADER_FLOWS;
+
+	own_qpns(n + 2);
+	for (uint32_t i = 0; i < n; i++)
+		cr_assert_eq(ops->set_header(img, FLOW(i), &i, 1), 0, "%u", i);
+	cr_expect_eq(ops->set_header(img, FLOW(n), &n, 1), ENOSPC);
+	cr_assert(dpa_board_pcc_header(b, number(), FLOW(3), hdr));
+	cr_expect_eq(hdr[0], 3u);
+	/* QP 3 ends: its place is free */
+	atomic_store(&b->shm->qpns[3].owner, 0);
+	cr_assert_eq(ops->set_header(img, FLOW(n), &n, 1), 0);
+	cr_assert(dpa_board_pcc_header(b, number(), FLOW(n), hdr));
+	cr_expect_eq(hdr[0], n);
+	cr_expect_eq(ops->set_header(img, FLOW(n + 1), &n, 1), ENOSPC);
+	ops->unload(img);
+	/* of the next image nothing is taken yet */
+	img = load();
+	cr_expect_eq(ops->set_header(img, FLOW(n + 1), &n, 1), 0);
+	ops->unload(img);
+	free_qpns(n + 2);
+}
+
+Test(board_pcc, a_priority_stays_until_it_is_set_again)
+{
+	struct dpa_pcc_image *img = load();
+	_Atomic uint64_t *r;
+
+	cr_expect_eq(ops->set_dscp(img, FLOW(5), 46), ENOENT, "no flow has asked yet");
+	r = dpa_board_pcc_result(b, FLOW(5) & 0xffffff);
+	cr_assert_not_null(r);
+	cr_expect_eq(dpa_pcc_result_dscp(*r), DPA_PCC_DSCP_NONE);
+	cr_assert_eq(ops->set_dscp(img, FLOW(5), 0), 0);
+	cr_expect_eq(dpa_pcc_result_dscp(*r), 0);
+	cr_expect_eq(*r & (2 * DPA_PCC_RATE_ONE - 1), DPA_PCC_RATE_ONE,
+		     "not paced before an answer");
+	ops->answer(img, FLOW(5), 77, true);
+	cr_assert_eq(ops->set_dscp(img, FLOW(5), 63), 0);
+	ops->answer(img, FLOW(5), 78, true);
+	cr_expect_eq(dpa_pcc_result_dscp(*r), 63);
+	cr_expect_eq(*r & (2 * DPA_PCC_RATE_ONE - 1), 78u);
+	cr_expect_eq(*r >> 24 & 0xff, 2u, "probes");
+	cr_expect_eq(*r >> 32 & 0xff, 3u, "epoch");
+	cr_assert_eq(ops->set_dscp(img, FLOW(5), DPA_PCC_DSCP_NONE), 0);
+	cr_expect_eq(dpa_pcc_result_dscp(*r), DPA_PCC_DSCP_NONE);
+	cr_assert_eq(ops->set_dscp(img, FLOW(5), 63), 0);
+	ops->answer(img, FLOW(5) ^ 1u << 24, 78, false);
+	cr_expect_eq(dpa_pcc_result_dscp(*r), DPA_PCC_DSCP_NONE, "of a later flow with the QPN");
+	ops->unload(img);
+}
+
 Test(board_pcc, queues_are_of_the_process_that_has_the_index)
 {
 	struct dpa_board_pcc_queue *q;

@@ -75,6 +75,14 @@ bool dpa_board_pcc_probes(struct dpa_board *b, uint32_t number, struct dpa_pcc_p
 	return th_pcc.has_probes;
 }
 
+bool dpa_board_pcc_header(struct dpa_board *b, uint32_t number, uint32_t flow,
+			  uint32_t words[DPA_PCC_HEADER])
+{
+	th_pcc.header_flow = flow;
+	memcpy(words, th_pcc.header, sizeof(th_pcc.header));
+	return !th_pcc.header_torn;
+}
+
 bool dpa_board_np_takes(struct dpa_board *b, const struct dpa_pcc_probes *probe)
 {
 	return th_pcc.has_np && probe->format == th_pcc.np_takes.format &&
@@ -94,11 +102,11 @@ bool dpa_board_np_post(struct dpa_board *b, struct dpa_pcc_probe *probe)
 }
 
 enum dpa_np_state dpa_board_np_poll(struct dpa_board *b, uint32_t ring, uint64_t serial,
-				    uint8_t answer[DPA_PCC_ANSWER])
+				    struct dpa_pcc_reply *reply)
 {
 	if (ring != th_pcc.np_probe.ring || serial != th_pcc.np_probe.serial)
 		return DPA_NP_NONE;
-	memcpy(answer, th_pcc.np_answer, DPA_PCC_ANSWER);
+	*reply = th_pcc.np_answer;
 	return th_pcc.np_state;
 }
 

@@ -22,7 +22,10 @@ extern struct th_pcc {
 	struct dpa_pcc_probe np_probe; /* the last one that was given to it */
 	uint32_t np_posts, np_drops, np_checks;
 	enum dpa_np_state np_state;
-	uint8_t np_answer[DPA_PCC_ANSWER];
+	struct dpa_pcc_reply np_answer;
+	/* of dpa_board_pcc_header(); it is being changed */
+	uint32_t header[DPA_PCC_HEADER], header_flow;
+	bool header_torn;
 } th_pcc;
 
 #endif

@@ -9,6 +9,7 @@
 #include "pcc/dcqcn.h"
 #include "pcc/rtt.h"
 #include "standins_pcc.h"
+#include "wire/probe.h"
 
 #define IMAGE (UINT64_C(7) << DPA_BOARD_PCC_IMAGE)
 
@@ -21,13 +22,18 @@ static uint64_t word_of(uint32_t enabled, uint32_t populated, int counting)
 
 static struct th *th;
 
-static void setup_word(uint64_t word)
+static void setup_on(uint64_t word, bool wire)
 {
 	memset(&th_pcc, 0, sizeof(th_pcc));
 	atomic_store(&th_pcc.word, word);
-	th = th_new(&(struct th_opt){.retry = 7, .timeout = 20, .lossy = true, .wire = true});
+	th = th_new(&(struct th_opt){.retry = 7, .timeout = 20, .lossy = true, .wire = wire});
 	th->hw->cc.word = &th_pcc.word;
 	dpa_cc_begin(th->a.qp);
+}
+
+static void setup_word(uint64_t word)
+{
+	setup_on(word, true);
 }
 
 static void teardown(void)
@@ -298,6 +304,57 @@ Test(port_cc, a_probe_that_is_asked_for_is_answered_once, .fini = teardown)
 	send_one();
 	th_now_step = 0;
 	cr_expect_not(last(DPA_PCC_EV_RTT));
+}
+
+/* The probe that leaves behind a WRITE; false: there is none. */
+static bool probe_of_one(struct th_pkt *probe)
+{
+	struct th_pkt p;
+	bool found = false;
+
+	th_send(&th->a, DPA_OP_RDMA_WRITE, 0, 64, 0);
+	while (th_take(&th->a, &p)) {
+		if (p.s.opcode == DPA_BTH_PROBE) {
+			*probe = p;
+			found = true;
+		}
+		th_give(&th->b, &p);
+	}
+	th_settle(th);
+	return found;
+}
+
+Test(port_cc, probes_have_the_header_and_the_priority_of_the_flow, .fini = teardown)
+{
+	struct th_pkt p;
+
+	/* entries as they are in a ring: the DSCP is no field of the packet */
+	setup_on(word_of(1 | 1 << DPA_PCC_SLOT_DCQCN, 1, -1) | IMAGE, false);
+	th_pcc.has_probes = true;
+	th_pcc.probes = (struct dpa_pcc_probes){.format = DPA_PCC_CCMAD, .header = 3};
+	th_pcc.header[0] = 0x11;
+	th_pcc.header[2] = 0x33;
+	send_one();
+	answer(1, DPA_PCC_RATE_ONE);
+	cr_assert(probe_of_one(&p));
+	cr_expect_eq(p.s.len, 12u);
+	cr_expect_arr_eq(p.data, th_pcc.header, 12);
+	cr_expect_eq(th_ext(&p)->dscp, 0u, "that of the path");
+	cr_expect_eq(th_pcc.header_flow, th_pcc.reports[0].flow);
+	answer(2, DPA_PCC_RATE_ONE);
+	atomic_fetch_or(&th_pcc.result, UINT64_C(47) << DPA_PCC_RESULT_DSCP);
+	th_pcc.header_torn = true;
+	cr_expect_not(probe_of_one(&p), "its header is being changed");
+	th_pcc.header_torn = false;
+	cr_assert(probe_of_one(&p));
+	cr_expect_eq(th_ext(&p)->dscp, 47u);
+	/* of another format: neither */
+	th_pcc.probes.format = DPA_PCC_IFA2;
+	answer(3, DPA_PCC_RATE_ONE);
+	atomic_fetch_or(&th_pcc.result, UINT64_C(47) << DPA_PCC_RESULT_DSCP);
+	cr_assert(probe_of_one(&p));
+	cr_expect_eq(p.s.len, DPA_IFA2_HEAD);
+	cr_expect_eq(th_ext(&p)->dscp, 0u);
 }
 
 Test(port_cc, marks_and_losses_are_reported_and_the_window_follows, .fini = teardown)

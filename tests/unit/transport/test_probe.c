@@ -200,7 +200,7 @@ static void np_takes(struct dpa_pcc_probes p)
 static void np_answers(enum dpa_np_state state)
 {
 	th_pcc.np_state = state;
-	memcpy(th_pcc.np_answer, "twelve bytes", DPA_PCC_ANSWER);
+	th_pcc.np_answer = (struct dpa_pcc_reply){"twelve bytes", 46};
 }
 
 Test(transport_probe, a_program_answers)
@@ -219,6 +219,7 @@ Test(transport_probe, a_program_answers)
 	np_answers(DPA_NP_SENDS);
 	cr_assert(answer_of(th, &answer));
 	cr_expect_eq(answer.s.len, DPA_PCC_ANSWER);
+	cr_expect_eq(th_ext(&answer)->dscp, 47u);
 	th_give(&th->a, &answer);
 	cr_assert_eq(num_got, 1u);
 	cr_expect(got.program);

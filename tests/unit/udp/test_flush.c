@@ -342,3 +342,89 @@ Test(udp_flush, a_full_socket_says_where_to_go_on)
 	close(sv[1]);
 	end(th, r);
 }
+
+/* ------------------------------------------------------------- the DSCP of probes and answers */
+
+/* The traffic class of the next datagram that arrived, and its bytes. */
+static int tclass_of_next(int fd, ssize_t *n)
+{
+	uint8_t bytes[2048], ctl[64];
+	struct iovec iov = {bytes, sizeof(bytes)};
+	struct msghdr h = {.msg_iov = &iov,
+			   .msg_iovlen = 1,
+			   .msg_control = ctl,
+			   .msg_controllen = sizeof(ctl)};
+	struct pollfd p = {.fd = fd, .events = POLLIN};
+
+	cr_assert_eq(poll(&p, 1, 10000), 1);
+	*n = recvmsg(fd, &h, 0);
+	cr_assert_gt(*n, 0);
+	for (struct cmsghdr *c = CMSG_FIRSTHDR(&h); c; c = CMSG_NXTHDR(&h, c))
+		if (c->cmsg_level == IPPROTO_IP && c->cmsg_type == IP_TOS)
+			return *CMSG_DATA(c);
+	return -1;
+}
+
+static void put_probe(struct dpa_remote *r, uint8_t opcode, uint32_t dscp)
+{
+	uint8_t *data;
+	struct dpa_slot *s = dpa_lane_reserve(&r->peer.tx[0], 0, &data);
+
+	cr_assert_not_null(s);
+	memset(s->ext, 0, sizeof(s->ext));
+	((struct dpa_ext *)s->ext)->dscp = dscp;
+	s->opcode = opcode;
+	s->flags = dpa_pkt_mtu_flags(1024) | DPA_PKT_INSLOT;
+	s->src = SRC;
+	s->dqpn = 0x020011;
+	s->psn = 5;
+	s->len = 0;
+	dpa_lane_publish(&r->peer.tx[0], s);
+}
+
+/* Two probes have the same size: they leave in one datagram unless their classes differ. */
+static void expect_classes(struct dpa_remote *r, int fd)
+{
+	static const struct {
+		uint8_t opcode;
+		uint32_t dscp;
+		int tclass;
+	} c[] = {{DPA_BTH_PROBE, 0, 0x22},
+		 {DPA_BTH_PROBE, 47, 46 << 2 | 2},
+		 {DPA_BTH_PROBED, 1, 0 << 2 | 2},
+		 {DPA_BTH_PROBED, 64, 63 << 2 | 2},
+		 {DPA_BTH_CNP, 47, 0x22}};
+	uint32_t psn;
+	ssize_t n;
+
+	for (uint32_t i = 0; i < sizeof(c) / sizeof(*c); i++)
+		put_probe(r, c[i].opcode, c[i].dscp);
+	cr_assert_eq(wire_flush(&r->peer.tx[0], SRC, &psn), 0);
+	for (uint32_t i = 0; i < sizeof(c) / sizeof(*c); i++) {
+		int tclass = tclass_of_next(fd, &n);
+
+		cr_expect_eq(tclass, c[i].tclass, "%u: %02x, not %02x", i, (unsigned)tclass,
+			     (unsigned)c[i].tclass);
+	}
+}
+
+Test(udp_flush, a_probe_may_have_a_dscp_of_its_own)
+{
+	struct th *th = th_new(&(struct th_opt){0});
+	struct dpa_remote *r = remote(th);
+	int fd = listen_for(th, r), on = 1, tos = 0x22, ttl = 64;
+	struct dpa_wire_from from = {.fd = {-1}};
+
+	cr_assert_eq(setsockopt(fd, IPPROTO_IP, IP_RECVTOS, &on, sizeof(on)), 0);
+	r->net.tclass = 0x22;
+	expect_classes(r, fd);
+	/* a socket that has the class of the path set */
+	from.fd[0] = th->hw->wire->tx_fd[0][0];
+	cr_assert_eq(setsockopt(from.fd[0], IPPROTO_IP, IP_TOS, &tos, sizeof(tos)), 0);
+	cr_assert_eq(setsockopt(from.fd[0], IPPROTO_IP, IP_TTL, &ttl, sizeof(ttl)), 0);
+	r->from = &from;
+	expect_classes(r, fd);
+	close(from.fd[0]);
+	close(fd);
+	end(th, r);
+}

@@ -108,6 +108,22 @@ static struct dpa_probe_shown shown(enum dpa_pcc_format format, bool v4)
 }
 
 /* The offsets at which public programs read: addresses at 26 and 30, ports at 34 and 36. */
+Test(wire_probe, a_custom_header_is_behind_the_mad)
+{
+	struct dpa_probe_shown s = shown(DPA_PCC_CCMAD, true);
+	struct dpa_pcc_probe p;
+
+	s.payload = (const uint8_t *)"custom header123";
+	s.len = 16;
+	cr_assert(dpa_probe_show(&s, &p));
+	cr_expect_eq(p.size - p.payload, 64u + 16);
+	cr_expect_arr_eq(p.packet + p.payload + 64, s.payload, 16);
+	cr_expect_eq(be16(p.packet + 16), p.size - 14, "the length of IP");
+	cr_expect_eq(be16(p.packet + p.l4 + 4), p.size - p.l4, "and of UDP");
+	s.len = DPA_PCC_PROBE_BYTES;
+	cr_expect_not(dpa_probe_show(&s, &p));
+}
+
 Test(wire_probe, a_ccmad_packet)
 {
 	struct dpa_probe_shown s = shown(DPA_PCC_CCMAD, true);

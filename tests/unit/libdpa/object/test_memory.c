@@ -170,6 +170,8 @@ Test(libdpa_memory, graphs)
 	OK(doca_telemetry_pcc_destroy(telemetry));
 	SHORT_OF(doca_pcc_create(dev, &pcc), NO_MEMORY);
 	OK(doca_pcc_destroy(pcc));
+	SHORT_OF(doca_pcc_np_create(dev, &pcc), NO_MEMORY);
+	OK(doca_pcc_destroy(pcc));
 	SHORT_OF(doca_mmap_advise_create(dev, &advise), NO_MEMORY);
 	SHORT_OF(doca_dma_create(dev, &dma), NO_MEMORY);
 	OK(doca_dma_destroy(dma));

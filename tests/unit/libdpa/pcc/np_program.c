@@ -16,6 +16,25 @@ void doca_pcc_dev_user_port_info_changed(uint32_t portid)
 	ports++;
 }
 
+/* The calls that 3.3 added. */
+static void describe(struct doca_pcc_np_dev_request_packet *in,
+		     struct doca_pcc_np_dev_response_packet *out)
+{
+	uint32_t t2 = doca_pcc_np_dev_get_t2_ns(in);
+	uint16_t tci = 7;
+	uint8_t tagged = 7;
+
+	doca_pcc_np_dev_get_vlan_tci(in, &tagged, &tci);
+	out->data[0] = doca_pcc_np_dev_get_l3_ttl(in);
+	out->data[1] = tagged;
+	out->data[2] = (uint8_t)tci;
+	out->data[3] = doca_pcc_np_dev_get_packet_probe_type_slot(in);
+	__builtin_memcpy(out->data + 4, &t2, 4);
+	out->data[8] = out->in == in;
+	doca_pcc_np_dev_set_response_prio(out, 46);
+	doca_pcc_np_dev_set_response_prio(out, 64); /* no DSCP: changes nothing */
+}
+
 doca_pcc_dev_error_t
 doca_pcc_dev_np_user_packet_handler(struct doca_pcc_np_dev_request_packet *in,
 				    struct doca_pcc_np_dev_response_packet *out)
@@ -31,6 +50,10 @@ doca_pcc_dev_np_user_packet_handler(struct doca_pcc_np_dev_request_packet *in,
 	    doca_pcc_np_dev_get_port_num(in) || doca_pcc_np_dev_get_plane_num(in))
 		return DOCA_PCC_DEV_STATUS_FAIL;
 	doca_pcc_dev_nic_counters_sample();
+	if (kind == NP_PROGRAM_DESCRIBE) {
+		describe(in, out);
+		return DOCA_PCC_DEV_STATUS_OK;
+	}
 	out->data[0] = kind;
 	out->data[1] = (uint8_t)doca_pcc_np_dev_get_raw_packet_size(in);
 	out->data[2] = (uint8_t)doca_pcc_np_dev_get_l4_size(in);

@@ -29,7 +29,12 @@ static struct {
 	struct dpa_pcc_probe probe[RINGS];
 	bool has_probe[RINGS];
 	enum { NO_ANSWER, REFUSED, ANSWERED } answered_probe[RINGS];
-	uint8_t np_answer[RINGS][DPA_PCC_ANSWER];
+	struct dpa_pcc_reply np_answer[RINGS];
+	struct {
+		uint32_t flow, n, words[DPA_PCC_HEADER];
+		uint8_t dscp;
+		int fail;
+	} custom;
 	struct {
 		uint32_t flow, rate;
 		bool probe;
@@ -140,6 +145,44 @@ static void answer(struct dpa_pcc_image *image, uint32_t flow, uint32_t rate, bo
 	pthread_mutex_unlock(&lock);
 }
 
+/* The lock is held. */
+static int custom_of(uint32_t flow)
+{
+	int err = p.custom.fail;
+
+	p.custom.fail = 0;
+	if (!err)
+		p.custom.flow = flow;
+	return err;
+}
+
+static int set_header(struct dpa_pcc_image *image, uint32_t flow, const uint32_t *words, uint32_t n)
+{
+	int err;
+
+	pthread_mutex_lock(&lock);
+	err = custom_of(flow);
+	if (!err) {
+		cr_assert_leq(n, DPA_PCC_HEADER);
+		p.custom.n = n;
+		memcpy(p.custom.words, words, n * sizeof(*words));
+	}
+	pthread_mutex_unlock(&lock);
+	return err;
+}
+
+static int set_dscp(struct dpa_pcc_image *image, uint32_t flow, uint8_t dscp)
+{
+	int err;
+
+	pthread_mutex_lock(&lock);
+	err = custom_of(flow);
+	if (!err)
+		p.custom.dscp = dscp;
+	pthread_mutex_unlock(&lock);
+	return err;
+}
+
 static int publish_np(struct dpa_pcc_image *image, const struct dpa_pcc_probes *probes)
 {
 	pthread_mutex_lock(&lock);
@@ -165,13 +208,13 @@ static bool take_probe(struct dpa_pcc_image *image, uint32_t ring, struct dpa_pc
 }
 
 static void answer_probe(struct dpa_pcc_image *image, const struct dpa_pcc_probe *probe,
-			 const uint8_t a[DPA_PCC_ANSWER])
+			 const struct dpa_pcc_reply *a)
 {
 	pthread_mutex_lock(&lock);
 	cr_assert_lt(probe->ring, RINGS);
 	p.answered_probe[probe->ring] = a ? ANSWERED : REFUSED;
 	if (a)
-		memcpy(p.np_answer[probe->ring], a, DPA_PCC_ANSWER);
+		p.np_answer[probe->ring] = *a;
 	p.total++;
 	pthread_cond_broadcast(&changed);
 	pthread_mutex_unlock(&lock);
@@ -235,6 +278,8 @@ static const struct dpa_pcc_ops ops = {.answer = answer,
 				       .port_bytes = port_bytes,
 				       .publish = publish,
 				       .publish_np = publish_np,
+				       .set_dscp = set_dscp,
+				       .set_header = set_header,
 				       .take = take,
 				       .take_over = take_over,
 				       .take_probe = take_probe,
@@ -355,9 +400,34 @@ bool port_np_answer(uint32_t ring, uint8_t answer[DPA_PCC_ANSWER])
 	pthread_mutex_lock(&lock);
 	cr_assert_neq(p.answered_probe[ring], NO_ANSWER);
 	good = p.answered_probe[ring] == ANSWERED;
-	memcpy(answer, p.np_answer[ring], DPA_PCC_ANSWER);
+	memcpy(answer, p.np_answer[ring].data, DPA_PCC_ANSWER);
 	pthread_mutex_unlock(&lock);
 	return good;
+}
+
+uint8_t port_np_dscp(uint32_t ring)
+{
+	return p.np_answer[ring].dscp;
+}
+
+void port_fail_custom(int err)
+{
+	pthread_mutex_lock(&lock);
+	p.custom.fail = err;
+	pthread_mutex_unlock(&lock);
+}
+
+uint32_t port_custom(uint32_t *flow, uint32_t words[DPA_PCC_HEADER], uint8_t *dscp)
+{
+	uint32_t n;
+
+	pthread_mutex_lock(&lock);
+	*flow = p.custom.flow;
+	*dscp = p.custom.dscp;
+	n = p.custom.n;
+	memcpy(words, p.custom.words, sizeof(p.custom.words));
+	pthread_mutex_unlock(&lock);
+	return n;
 }
 
 bool port_probes(struct dpa_pcc_probes *probes)

@@ -33,6 +33,11 @@ int port_set_param(uint32_t slot, uint32_t id, uint32_t value);
 void port_probe(uint32_t ring, const struct dpa_pcc_probe *probe);
 /* The answer to it, which is there; false: none was to be sent. */
 bool port_np_answer(uint32_t ring, uint8_t answer[DPA_PCC_ANSWER]);
+uint8_t port_np_dscp(uint32_t ring); /* of that answer */
+/* The next header or DSCP of a flow fails with this errno; 0: it does not. */
+void port_fail_custom(int err);
+/* The last setting for the probes of a flow; returns the words. */
+uint32_t port_custom(uint32_t *flow, uint32_t words[DPA_PCC_HEADER], uint8_t *dscp);
 /* Those of the image; false: nothing is published. */
 bool port_probes(struct dpa_pcc_probes *probes);
 

@@ -85,6 +85,37 @@ static uint32_t see(doca_pcc_dev_event_t *ev)
 	}
 }
 
+static uint32_t rate_for(doca_pcc_dev_error_t e)
+{
+	return e == DOCA_PCC_DEV_STATUS_OK ? 1 : 2;
+}
+
+/* Of the flow's probes. 0: the event is another one. */
+static uint32_t set_probes(doca_pcc_dev_algo_ctxt_t *ctxt, doca_pcc_dev_event_t *ev)
+{
+	uint32_t words[16] = {0x11, 0x22, 0x33};
+
+	switch (doca_pcc_dev_get_sn(ev)) {
+	case PROGRAM_HEADER:
+		return rate_for(doca_pcc_dev_custom_header_set(ctxt, ev, words, 3, 1));
+	case PROGRAM_PRIO:
+		return rate_for(doca_pcc_dev_probe_prio_set(ctxt, ev, 1, 46, 1));
+	case PROGRAM_NO_PRIO:
+		return rate_for(doca_pcc_dev_probe_prio_set(ctxt, ev, 0, 99, 0));
+	case PROGRAM_WRONG:
+		return doca_pcc_dev_custom_header_set(ctxt, ev, words, 16, 1) ==
+					       DOCA_PCC_DEV_STATUS_FAIL &&
+				       doca_pcc_dev_custom_header_set(ctxt, ev, 0, 1, 1) ==
+					       DOCA_PCC_DEV_STATUS_FAIL &&
+				       doca_pcc_dev_probe_prio_set(ctxt, ev, 1, 64, 1) ==
+					       DOCA_PCC_DEV_STATUS_FAIL
+			       ? 1
+			       : 3;
+	default:
+		return 0;
+	}
+}
+
 void doca_pcc_dev_user_algo(doca_pcc_dev_algo_ctxt_t *algo_ctxt, doca_pcc_dev_event_t *event,
 			    const doca_pcc_dev_attr_t *attr, doca_pcc_dev_results_t *results)
 {
@@ -103,6 +134,9 @@ void doca_pcc_dev_user_algo(doca_pcc_dev_algo_ctxt_t *algo_ctxt, doca_pcc_dev_ev
 		results->rate = ++algo_ctxt->data[11];
 		return;
 	}
+	results->rate = set_probes(algo_ctxt, event);
+	if (results->rate)
+		return;
 	results->rate = see(event) + (doca_pcc_dev_get_flowtag(event) & 0xff) * 100000;
 	results->rtt_req = doca_pcc_dev_thread_rank() < 256;
 }

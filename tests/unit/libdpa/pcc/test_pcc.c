@@ -72,6 +72,12 @@ Test(pcc, devices)
 	OK(doca_dev_open(list[0], &other));
 	IS(doca_pcc_create(other, &none), NOT_SUPPORTED);
 	IS(doca_pcc_np_cap_is_supported(list[0]), NOT_SUPPORTED);
+	OK(doca_pcc_cap_is_ccmad_custom_header_supported(doca_dev_as_devinfo(dev)));
+	IS(doca_pcc_cap_is_ccmad_custom_header_supported(NULL), INVALID_VALUE);
+	IS(doca_pcc_cap_is_ccmad_custom_header_supported(list[0]), NOT_SUPPORTED);
+	OK(doca_pcc_cap_is_probe_priority_change_supported(doca_dev_as_devinfo(dev)));
+	IS(doca_pcc_cap_is_probe_priority_change_supported(NULL), INVALID_VALUE);
+	IS(doca_pcc_cap_is_probe_priority_change_supported(list[0]), NOT_SUPPORTED);
 	IS(doca_pcc_np_create(other, &none), NOT_SUPPORTED);
 	OK(doca_dev_close(other));
 	OK(doca_devinfo_destroy_list(list));
@@ -120,6 +126,8 @@ Test(pcc, settings)
 	IS(doca_pcc_set_mailbox(pcc, 4, 8), BAD_STATE);
 }
 
+#define MAD_PAYLOAD DOCA_PCC_CCMAD_CUSTOM_HEADER_LOCATION_MAD_PAYLOAD
+
 Test(pcc, probes)
 {
 	uint32_t n;
@@ -143,7 +151,18 @@ Test(pcc, probes)
 	IS(doca_pcc_rp_set_ifa2_gns(pcc, 1, 1), INVALID_VALUE);
 	IS(doca_pcc_np_set_ifa2_gns_ignore(pcc, 1, 1, 1), INVALID_VALUE);
 	IS(doca_pcc_rp_set_ifa2_hop_limit(pcc, 1, 1), INVALID_VALUE);
+	OK(doca_pcc_rp_set_ccmad_custom_header_size(pcc, 0, 15));
+	IS(doca_pcc_rp_set_ccmad_custom_header_size(pcc, 0, 16), INVALID_VALUE);
+	IS(doca_pcc_rp_set_ccmad_custom_header_size(pcc, 1, 1), INVALID_VALUE);
+	OK(doca_pcc_rp_set_ccmad_custom_header_location(pcc, 0, MAD_PAYLOAD));
+	IS(doca_pcc_rp_set_ccmad_custom_header_location(pcc, 1, MAD_PAYLOAD), INVALID_VALUE);
+	IS(doca_pcc_rp_set_ccmad_custom_header_location(pcc, 0, 0), INVALID_VALUE);
+	OK(doca_pcc_rp_set_ccmad_probe_priority_change_en(pcc, 0, true));
+	IS(doca_pcc_rp_set_ccmad_probe_priority_change_en(pcc, 1, true), INVALID_VALUE);
 	OK(doca_pcc_start(pcc));
+	IS(doca_pcc_rp_set_ccmad_custom_header_size(pcc, 0, 1), BAD_STATE);
+	IS(doca_pcc_rp_set_ccmad_custom_header_location(pcc, 0, MAD_PAYLOAD), BAD_STATE);
+	IS(doca_pcc_rp_set_ccmad_probe_priority_change_en(pcc, 0, false), BAD_STATE);
 	IS(doca_pcc_set_ccmad_probe_packet_format(pcc, 0), BAD_STATE);
 	IS(doca_pcc_rp_set_ccmad_remote_sw_handler(pcc, 0, false), BAD_STATE);
 	IS(doca_pcc_set_ifa1_probe_packet_format(pcc, 0), BAD_STATE);
@@ -273,6 +292,7 @@ Test(pcc, without_descriptors)
 	none.rlim_cur = 0;
 	cr_assert_eq(setrlimit(RLIMIT_NOFILE, &none), 0);
 	IS(doca_pcc_create(dev, &more), DRIVER);
+	IS(doca_pcc_np_create(dev, &more), DRIVER);
 	cr_assert_eq(setrlimit(RLIMIT_NOFILE, &old), 0);
 }
 

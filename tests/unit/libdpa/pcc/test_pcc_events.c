@@ -178,3 +178,61 @@ Test(pcc_events, a_program_that_does_not_return_is_ended)
 		   (struct dpa_pcc_report){.flow = 2, .type = DPA_PCC_EV_TX, .sn = PROGRAM_LOOP});
 	OK(doca_pcc_stop(pcc));
 }
+
+/* ------------------------------------------------------- headers and priorities of probes */
+
+/* The rate says how the call went. */
+static uint32_t set_probes(uint32_t flow, uint32_t how)
+{
+	uint32_t n = port_answers();
+
+	send_event(0, (struct dpa_pcc_report){.flow = flow, .type = DPA_PCC_EV_TX, .sn = how});
+	port_await(n + 1);
+	return rate_of(flow);
+}
+
+static void start_with(uint8_t words, bool prio)
+{
+	OK(doca_pcc_stop(pcc));
+	OK(doca_pcc_rp_set_ccmad_custom_header_size(pcc, 0, words));
+	OK(doca_pcc_rp_set_ccmad_probe_priority_change_en(pcc, 0, prio));
+	OK(doca_pcc_start(pcc));
+}
+
+Test(pcc_events, an_algorithm_sets_the_header_and_the_priority_of_its_probes)
+{
+	uint32_t flow, words[DPA_PCC_HEADER];
+	struct dpa_pcc_probes p;
+	uint8_t dscp;
+
+	start_with(3, true);
+	cr_assert(port_probes(&p));
+	cr_expect_eq(p.header, 3);
+	cr_expect_eq(set_probes(7, PROGRAM_HEADER), 1u);
+	cr_expect_eq(port_custom(&flow, words, &dscp), 3u);
+	cr_expect_eq(flow, 7u);
+	cr_expect_arr_eq(words, ((uint32_t[]){0x11, 0x22, 0x33}), 12);
+	cr_expect_eq(set_probes(8, PROGRAM_PRIO), 1u);
+	port_custom(&flow, words, &dscp);
+	cr_expect(flow == 8 && dscp == 46);
+	cr_expect_eq(set_probes(8, PROGRAM_NO_PRIO), 1u);
+	port_custom(&flow, words, &dscp);
+	cr_expect_eq(dscp, DPA_PCC_DSCP_NONE);
+	cr_expect_eq(set_probes(8, PROGRAM_WRONG), 1u);
+}
+
+Test(pcc_events, headers_and_priorities_that_may_not_be)
+{
+	start_with(2, false);
+	cr_expect_eq(set_probes(7, PROGRAM_HEADER), 2u, "3 words where 2 are");
+	cr_expect_eq(set_probes(7, PROGRAM_PRIO), 2u, "not enabled");
+	start_with(3, true);
+	port_fail_custom(28);
+	cr_expect_eq(set_probes(7, PROGRAM_HEADER), 2u, "too many flows");
+	cr_expect_eq(set_probes(7, PROGRAM_HEADER), 1u);
+	OK(doca_pcc_stop(pcc));
+	OK(doca_pcc_set_ifa1_probe_packet_format(pcc, 0));
+	OK(doca_pcc_start(pcc));
+	cr_expect_eq(set_probes(7, PROGRAM_HEADER), 2u, "not of CCMAD");
+	cr_expect_eq(set_probes(7, PROGRAM_PRIO), 2u);
+}

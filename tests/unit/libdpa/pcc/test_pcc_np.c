@@ -72,6 +72,37 @@ Test(pcc_np, an_answer_is_made_of_the_probe)
 	cr_expect_arr_eq(a + 8, &rx, 4);
 }
 
+/* TTL, VLAN, format slot, time of arrival (30 bits), and the priority of the answer. */
+Test(pcc_np, calls_of_later_versions)
+{
+	struct dpa_pcc_probe p = {.size = 100, .l4 = 34, .payload = 42, .came = 0xfedcba98};
+	uint32_t t2 = 0xfedcba98 & 0x3fffffff;
+	uint8_t a[12];
+
+	p.packet[12] = 0x08;
+	p.packet[14 + 8] = 63;
+	p.packet[42] = NP_PROGRAM_DESCRIBE;
+	OK(doca_pcc_start(pcc));
+	port_probe(1, &p);
+	port_await(1);
+	cr_assert(port_np_answer(1, a));
+	cr_expect_arr_eq(a, ((uint8_t[]){63, 0, 0, 0}), 4);
+	cr_expect_arr_eq(a + 4, &t2, 4);
+	cr_expect_eq(a[8], 1);
+	cr_expect_eq(port_np_dscp(1), 46);
+	p.packet[12] = 0x86;
+	p.packet[13] = 0xdd;
+	p.packet[14 + 7] = 255;
+	port_probe(2, &p);
+	port_await(2);
+	cr_assert(port_np_answer(2, a));
+	cr_expect_eq(a[0], 255);
+	send_probe(0, 1);
+	port_await(3);
+	cr_assert(port_np_answer(0, a));
+	cr_expect_eq(port_np_dscp(0), DPA_PCC_DSCP_NONE);
+}
+
 Test(pcc_np, a_refusal_is_no_answer)
 {
 	uint8_t a[12];
@@ -219,6 +250,12 @@ Test(pcc_np, errors)
 	cr_expect_eq(doca_pcc_rp_set_ccmad_remote_sw_handler(pcc, 0, true),
 		     DOCA_ERROR_INVALID_VALUE);
 	cr_expect_eq(doca_pcc_rp_set_ifa2_gns(pcc, 0, 1), DOCA_ERROR_NOT_SUPPORTED);
+	cr_expect_eq(doca_pcc_rp_set_ccmad_custom_header_size(pcc, 0, 1), DOCA_ERROR_INVALID_VALUE);
+	cr_expect_eq(doca_pcc_rp_set_ccmad_custom_header_location(
+			     pcc, 0, DOCA_PCC_CCMAD_CUSTOM_HEADER_LOCATION_MAD_PAYLOAD),
+		     DOCA_ERROR_INVALID_VALUE);
+	cr_expect_eq(doca_pcc_rp_set_ccmad_probe_priority_change_en(pcc, 0, true),
+		     DOCA_ERROR_NOT_SUPPORTED);
 	cr_expect_eq(doca_pcc_rp_set_ifa2_hop_limit(pcc, 0, 1), DOCA_ERROR_NOT_SUPPORTED);
 	cr_expect_eq(doca_pcc_np_set_ifa2_gns_ignore(rp, 0, 1, 1), DOCA_ERROR_NOT_SUPPORTED);
 	/* out of bounds */
