@@ -25,7 +25,7 @@ test: ## all but the long tests: unit, integration (quick), pyverbs, ASan and UB
 	@scripts/test --build $(BUILD) -j$(JOBS)
 
 test-all: ## the long tests, too, for hours: clang, TSan of all, models, fuzz, bytes, clients, matrix, packages, interop (root)
-	@scripts/install-deps --test --clients --interop --packages
+	@scripts/install-deps --test --clients --interop --pages --packages
 	@scripts/test --build $(BUILD) -j$(JOBS) --all
 
 check: ## a minute: what changed since origin/main, its unit tests, a smoke test

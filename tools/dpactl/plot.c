@@ -262,7 +262,9 @@ static void head(struct plot *t)
 	      "--paper:#fff}@media(prefers-color-scheme:dark){:root{--ink:#ddd;--grid:#333;"
 	      "--frame:#777;--paper:#181818}}body{font:14px sans-serif;margin:1em;color:var(--ink);"
 	      "background:var(--paper)}svg{width:100%;max-width:1000px;height:auto}td,th{padding:"
-	      "2px 10px;text-align:right}table{border-collapse:collapse}</style></head><body>\n"
+	      "2px "
+	      "10px;text-align:right}table{border-collapse:collapse;display:block;overflow-x:auto}<"
+	      "/style></head><body>\n"
 	      "<h1>",
 	      t->out);
 	plot_text(t->out, t->title);
