@@ -5,7 +5,10 @@
 
 #include <stdint.h>
 
-#define ANSWER_MAGIC 0x4e50
+/* The custom header of a probe, where it has one; the answer has the second word as `queued`. */
+#define HEADER_MAGIC  0x68656164
+#define HEADER_SECOND 77
+#define ANSWER_MAGIC  0x4e50
 
 struct answer {
 	uint16_t magic;

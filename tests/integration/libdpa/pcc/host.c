@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * pcc rp|np ccmad|program|ifa1|ifa2 [ROUNDS]: loads the program of that role and prints "active", or
+ * pcc rp|np ccmad|program|header|ifa1|ifa2 [ROUNDS]: loads the program of that role and prints "active", or
  * "standby", until its standard input ends. ROUNDS: loads and unloads so often first. Ends with 3 and
  * "error" when the program has faulted.
  */
@@ -47,8 +47,12 @@ static void set_format(struct doca_pcc *pcc, int np, const char *format)
 		OK(doca_pcc_set_ifa1_probe_packet_format(pcc, 0));
 	else if (!strcmp(format, "ifa2"))
 		OK(doca_pcc_set_ifa2_probe_packet_format(pcc, 0));
-	else if (!strcmp(format, "program") && !np)
+	else if ((!strcmp(format, "program") || !strcmp(format, "header")) && !np)
 		OK(doca_pcc_rp_set_ccmad_remote_sw_handler(pcc, 0, 1));
+	if (!strcmp(format, "header")) {
+		OK(doca_pcc_rp_set_ccmad_custom_header_size(pcc, 0, 2));
+		OK(doca_pcc_rp_set_ccmad_probe_priority_change_en(pcc, 0, 1));
+	}
 }
 
 static doca_pcc_process_state_t state_of(struct doca_pcc *pcc)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * A reaction point that paces nothing and always has a probe out. Counters: 0 round trips, 1 those
- * that a program answered, 2 those with data of a switch, 3 bytes that were in its queue at most.
+ * that a program answered, 2 those with data of a switch or a custom header, 3 bytes that were in its queue at most.
  */
 #include <doca_pcc_dev.h>
 #include <doca_pcc_dev_event.h>
@@ -30,9 +30,13 @@ void doca_pcc_dev_user_algo(doca_pcc_dev_algo_ctxt_t *ctxt, doca_pcc_dev_event_t
 			    const doca_pcc_dev_attr_t *attr, doca_pcc_dev_results_t *results)
 {
 	uint32_t *counters = doca_pcc_dev_get_counters(0, attr->algo_slot);
-	uint32_t now = doca_pcc_dev_get_timestamp(event);
+	uint32_t now = doca_pcc_dev_get_timestamp(event), header[] = {HEADER_MAGIC, HEADER_SECOND};
 	struct answer a;
 
+	if (!ctxt->data[0]) { /* where the host program has enabled them */
+		doca_pcc_dev_custom_header_set(ctxt, event, header, 2, 1);
+		doca_pcc_dev_probe_prio_set(ctxt, event, 1, 46, 1);
+	}
 	results->rate = DOCA_PCC_DEV_MAX_RATE;
 	results->rtt_req = 0;
 	if (doca_pcc_dev_get_ev_attr(event).ev_type == DOCA_PCC_DEV_EVNT_RTT) {
