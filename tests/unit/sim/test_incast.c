@@ -140,6 +140,30 @@ Test(incast, a_flow_that_joins)
 	dpa_sim_free(sim);
 }
 
+static double rate_at(struct dpa_sim *sim, uint32_t flow, uint32_t ms)
+{
+	while (dpa_sim_run(sim, &x))
+		if (x.at >= ms * 1000000ull)
+			return (double)x.flow[flow].bytes * 8000; /* of a sample of 1 ms */
+	cr_assert_fail("no sample at %u ms", ms);
+	return 0;
+}
+
+/*
+ * The paper's additive increase: R_AI in each 55 us. A second flow meets one that has the link; both are
+ * cut four or five times at once, and rise side by side from there.
+ */
+Test(incast, two_flows_rise_as_the_paper_says)
+{
+	struct dpa_sim *sim = start("flow = start=0\nflow = start=50ms");
+	double at = rate_at(sim, 0, 55), published = 40e6 / 55e-6;
+	double slope = (rate_at(sim, 1, 67) - at) / 12e-3;
+
+	cr_expect(fabs(slope / published - 1) < 0.05, "%.0f Mbit/s a ms, not %.0f", slope / 1e9,
+		  published / 1e9);
+	dpa_sim_free(sim);
+}
+
 /*
  * Fixed point of the fluid model (Zhu et al., "ECN or Delay", CoNEXT 2016): the share of marked
  * packets p* = cbrt(R_AI N^2 / (tau' C^2) (1 / B + N / (T C))^2), in packets and seconds, and the
