@@ -1,0 +1,597 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* injects.c - converts the failures that are injected from and to text. */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "injects.h"
+#include "units.h"
+
+/* Names without ibv_; those of rdma_cm have their rdma_. */
+const char *const dpa_inject_calls[] = {
+	"open_device",
+	"query_device",
+	"query_port",
+	"query_rt_values",
+	"alloc_pd",
+	"dealloc_pd",
+	"alloc_td",
+	"dealloc_td",
+	"open_xrcd",
+	"close_xrcd",
+	"reg_mr",
+	"reg_dmabuf_mr",
+	"reg_dm_mr",
+	"rereg_mr",
+	"dereg_mr",
+	"advise_mr",
+	"alloc_null_mr",
+	"alloc_mw",
+	"dealloc_mw",
+	"alloc_dm",
+	"free_dm",
+	"import_pd",
+	"import_mr",
+	"import_dm",
+	"create_cq",
+
+	"modify_cq",
+	"resize_cq",
+	"req_notify_cq",
+	"destroy_cq",
+	"create_srq",
+
+	"modify_srq",
+	"query_srq",
+	"destroy_srq",
+	"create_qp",
+
+	"open_qp",
+	"modify_qp",
+	"query_qp",
+	"destroy_qp",
+	"attach_mcast",
+	"detach_mcast",
+	"create_ah",
+	"destroy_ah",
+	"create_wq",
+	"modify_wq",
+	"destroy_wq",
+	"create_flow",
+	"destroy_flow",
+	"create_counters",
+	"read_counters",
+	"destroy_counters",
+	"post_send",
+	"post_recv",
+	"post_srq_recv",
+	"poll_cq",
+	"create_rwq_ind_table",
+	"destroy_rwq_ind_table",
+	"attach_counters_point_flow",
+	"modify_qp_rate_limit",
+	"get_srq_num",
+	"query_ece",
+	"set_ece",
+	"alloc_parent_domain",
+	"rdma_create_event_channel",
+	"rdma_create_id",
+	"rdma_destroy_id",
+	"rdma_bind_addr",
+	"rdma_resolve_addr",
+	"rdma_resolve_route",
+	"rdma_connect",
+	"rdma_listen",
+	"rdma_accept",
+	"rdma_reject",
+	"rdma_disconnect",
+	"rdma_get_cm_event",
+	"rdma_set_option",
+	"rdma_join_multicast",
+	"rdma_leave_multicast",
+	"rdma_migrate_id",
+	"rdma_init_qp_attr",
+	"rdma_notify",
+	NULL,
+};
+
+struct word {
+	const char *name;
+	int value;
+};
+
+#define ERR(e)                                                                                     \
+	{                                                                                          \
+#e, e                                                                              \
+	}
+static const struct word errnos[] = {
+	ERR(EPERM),	   ERR(ENOENT),	       ERR(EINTR),    ERR(EIO),		ERR(ENXIO),
+	ERR(EBADF),	   ERR(EAGAIN),	       ERR(ENOMEM),   ERR(EACCES),	ERR(EFAULT),
+	ERR(EBUSY),	   ERR(EEXIST),	       ERR(ENODEV),   ERR(EINVAL),	ERR(ENFILE),
+	ERR(EMFILE),	   ERR(ENOSPC),	       ERR(ERANGE),   ERR(ENOSYS),	ERR(ENODATA),
+	ERR(EPROTO),	   ERR(EOVERFLOW),     ERR(EMSGSIZE), ERR(EOPNOTSUPP),	ERR(EAFNOSUPPORT),
+	ERR(EADDRINUSE),   ERR(EADDRNOTAVAIL), ERR(ENETDOWN), ERR(ENETUNREACH), ERR(ECONNABORTED),
+	ERR(ECONNRESET),   ERR(ENOBUFS),       ERR(EISCONN),  ERR(ENOTCONN),	ERR(ETIMEDOUT),
+	ERR(ECONNREFUSED), ERR(EHOSTUNREACH),  ERR(ESTALE),   {NULL, 0},
+};
+#undef ERR
+
+/* Values of enum ibv_wc_status. The flush of a QP that is not in error is not a failure of its own. */
+static const struct word statuses[] = {
+	{"LOC_LEN_ERR", 1},
+	{"LOC_QP_OP_ERR", 2},
+	{"LOC_PROT_ERR", 4},
+	{"MW_BIND_ERR", 6},
+	{"REM_INV_REQ_ERR", 9},
+	{"REM_ACCESS_ERR", 10},
+	{"REM_OP_ERR", 11},
+	{"RETRY_EXC_ERR", 12},
+	{"RNR_RETRY_EXC_ERR", 13},
+	{"REM_ABORT_ERR", 16},
+	{"FATAL_ERR", 19},
+	{"GENERAL_ERR", 21},
+	{NULL, 0},
+};
+static const struct word overruns[] = {{"overrun", 1}, {NULL, 0}};
+static const struct word comps[] = {
+	{"lost", DPA_INJECT_LOST}, {"late", DPA_INJECT_LATE}, {NULL, 0}};
+/* Values of enum ibv_event_type. */
+static const struct word events[] = {
+	{"QP_FATAL", 1},	   {"DEVICE_FATAL", 8}, {"PORT_ERR", 10},
+	{"SRQ_LIMIT_REACHED", 15}, {"GID_CHANGE", 18},	{NULL, 0},
+};
+/* Values of enum rdma_cm_event_type. */
+static const struct word cm_events[] = {
+	{"ADDR_ERROR", 1}, {"ROUTE_ERROR", 3}, {"UNREACHABLE", 7}, {"REJECTED", 8}, {NULL, 0}};
+/* Values of enum ibv_qp_state. */
+static const struct word states[] = {
+	{"RESET", 0}, {"INIT", 1}, {"RTR", 2}, {"RTS", 3},
+	{"SQD", 4},   {"SQE", 5},  {"ERR", 6}, {NULL, 0},
+};
+/* Values of enum ibv_wc_opcode. */
+static const struct word opcodes[] = {
+	{"SEND", 0},
+	{"RDMA_WRITE", 1},
+	{"RDMA_READ", 2},
+	{"COMP_SWAP", 3},
+	{"FETCH_ADD", 4},
+	{"BIND_MW", 5},
+	{"LOCAL_INV", 6},
+	{"FLUSH", 8},
+	{"ATOMIC_WRITE", 9},
+	{"RECV", 128},
+	{"RECV_RDMA_WITH_IMM", 129},
+	{NULL, 0},
+};
+
+/* The lines but CALL, whose points are the names of the calls. */
+static const struct {
+	const char *point;
+	const struct word *effects;
+} lines[DPA_INJECT_LINES] = {
+	[DPA_INJECT_WC] = {"wc", statuses},	   [DPA_INJECT_CQ] = {"cq", overruns},
+	[DPA_INJECT_COMP] = {"comp_event", comps}, [DPA_INJECT_EVENT] = {"event", events},
+	[DPA_INJECT_CM] = {"cm_event", cm_events},
+};
+
+enum key { KEY_N, KEY_TIMES, KEY_P, KEY_AFTER, KEY_PROG, KEY_ABOVE, KEY_TO, KEY_QPN, KEY_OP, KEYS };
+static const char *const key_names[KEYS] = {"n",     "times", "p",   "after", "prog",
+					    "above", "to",    "qpn", "op"};
+#define HAS(seen, key) ((seen) >> (key)&1u)
+
+/* create_cq is create_cq_ex, too: which of them a program calls depends on its headers. */
+int dpa_inject_call_index(const char *name)
+{
+	size_t len = strlen(name);
+
+	if (len > 3 && strcmp(name + len - 3, "_ex") == 0)
+		len -= 3;
+	for (int i = 0; dpa_inject_calls[i]; i++)
+		if (strlen(dpa_inject_calls[i]) == len &&
+		    memcmp(dpa_inject_calls[i], name, len) == 0)
+			return i;
+	return -1;
+}
+
+/* ------------------------------------------------------------------ from text */
+
+/* Takes the word at *s, which ends before one of `ends`. False: the table does not have it. */
+static bool take_word(const char **s, const char *ends, const struct word *table, int *value)
+{
+	size_t len = strcspn(*s, ends);
+
+	for (; table->name; table++)
+		if (strlen(table->name) == len && memcmp(table->name, *s, len) == 0) {
+			*s += len;
+			*value = table->value;
+			return true;
+		}
+	return false;
+}
+
+static bool take_point(const char **s, struct dpa_inject_rule *r)
+{
+	size_t len = strcspn(*s, "=,+");
+	char name[40];
+
+	if (len >= sizeof(name) || (*s)[len] != '=')
+		return false;
+	memcpy(name, *s, len);
+	name[len] = '\0';
+	*s += len + 1;
+	for (int l = DPA_INJECT_WC; l < DPA_INJECT_LINES; l++)
+		if (strcmp(name, lines[l].point) == 0) {
+			r->line = (enum dpa_inject_line)l;
+			return true;
+		}
+	r->line = DPA_INJECT_CALL;
+	r->call = dpa_inject_call_index(name);
+	return r->call >= 0;
+}
+
+/* A late event needs a time; a port may have one, after which it comes back. */
+static bool take_effect(const char **s, struct dpa_inject_rule *r)
+{
+	const struct word *table = r->line == DPA_INJECT_CALL ? errnos : lines[r->line].effects;
+	bool late, port;
+
+	if (!take_word(s, ",+:", table, &r->effect))
+		return false;
+	late = r->line == DPA_INJECT_COMP && r->effect == DPA_INJECT_LATE;
+	port = r->line == DPA_INJECT_EVENT && r->effect == 10;
+	if (**s != ':')
+		return !late;
+	++*s;
+	return (late || port) && dpa_units_time(s, DPA_INJECT_TIME_MAX, &r->time);
+}
+
+static bool take_qpn(const char **s, uint32_t *qpn)
+{
+	uint64_t v = 0;
+	int digits = 0;
+
+	if (strncmp(*s, "0x", 2) != 0)
+		return dpa_units_number(s, 0xffffff, &v) && (*qpn = (uint32_t)v) > 1;
+	for (*s += 2; digits < 6; (*s)++, digits++) {
+		static const char hex[] = "0123456789abcdef";
+		const char *at = **s ? strchr(hex, **s) : NULL;
+
+		if (!at)
+			break;
+		v = v << 4 | (uint64_t)(at - hex);
+	}
+	*qpn = (uint32_t)v;
+	return v > 1;
+}
+
+static bool take_prog(const char **s, char prog[DPA_INJECT_PROG])
+{
+	size_t len = strcspn(*s, ",+ \t");
+
+	if (!len || len >= DPA_INJECT_PROG)
+		return false;
+	memset(prog, 0, DPA_INJECT_PROG);
+	memcpy(prog, *s, len);
+	*s += len;
+	return true;
+}
+
+static bool take_value(const char **s, enum key key, struct dpa_inject_rule *r)
+{
+	switch (key) {
+	case KEY_N:
+		return dpa_units_number(s, UINT32_MAX, &r->n) && r->n;
+	case KEY_TIMES:
+		if (strncmp(*s, "all", 3) == 0) {
+			*s += 3;
+			r->times = DPA_INJECT_FOREVER;
+			return true;
+		}
+		return dpa_units_number(s, UINT32_MAX, &r->times) && r->times;
+	case KEY_P:
+		return dpa_units_share(s, &r->ppm) && r->ppm;
+	case KEY_AFTER:
+		return dpa_units_time(s, DPA_INJECT_TIME_MAX, &r->after);
+	case KEY_PROG:
+		return take_prog(s, r->prog);
+	case KEY_ABOVE:
+		return dpa_units_bytes(s, UINT64_MAX, &r->above) && r->above;
+	case KEY_TO:
+		return take_word(s, ",+", states, &r->to);
+	case KEY_QPN:
+		return take_qpn(s, &r->qpn);
+	case KEY_OP:
+		return take_word(s, ",+", opcodes, &r->op);
+	case KEYS:
+		break;
+	}
+	return false;
+}
+
+/* Calls that have a size, and those that have a QP. */
+static bool call_has(const struct dpa_inject_rule *r, enum key key)
+{
+	static const char *const sized[] = {"reg_mr",	"reg_dmabuf_mr", "reg_dm_mr",
+					    "alloc_dm", "rereg_mr",	 NULL};
+	static const char *const queued[] = {"modify_qp", "query_qp",  "destroy_qp",
+					     "post_send", "post_recv", NULL};
+	const char *const *names = key == KEY_ABOVE ? sized : queued;
+
+	if (r->line != DPA_INJECT_CALL)
+		return false;
+	if (key == KEY_TO)
+		return strcmp(dpa_inject_calls[r->call], "modify_qp") == 0;
+	for (; *names; names++)
+		if (strcmp(*names, dpa_inject_calls[r->call]) == 0)
+			return true;
+	return false;
+}
+
+bool dpa_inject_status_fits(int status, bool receive)
+{
+	return !receive || status == 1 || status == 2 || status == 4;
+}
+
+/* A key that can have no effect is refused. */
+static bool keys_fit(const struct dpa_inject_rule *r, unsigned seen)
+{
+	bool completions =
+		r->line == DPA_INJECT_WC || r->line == DPA_INJECT_CQ || r->line == DPA_INJECT_EVENT;
+
+	if (HAS(seen, KEY_N) && HAS(seen, KEY_P))
+		return false;
+	if (HAS(seen, KEY_ABOVE) && !call_has(r, KEY_ABOVE))
+		return false;
+	if (HAS(seen, KEY_TO) && !call_has(r, KEY_TO))
+		return false;
+	if (HAS(seen, KEY_OP) && !completions)
+		return false;
+	if (HAS(seen, KEY_OP) && r->line == DPA_INJECT_WC &&
+	    !dpa_inject_status_fits(r->effect, r->op & 128))
+		return false;
+	return !HAS(seen, KEY_QPN) || completions || call_has(r, KEY_QPN);
+}
+
+/* A port, its addresses and the device need no completion: these events come at their time. */
+static bool by_time(const struct dpa_inject_rule *r)
+{
+	return r->line == DPA_INJECT_EVENT && r->after &&
+	       (r->effect == 8 || r->effect == 10 || r->effect == 18);
+}
+
+static bool take_rule(const char **s, struct dpa_inject_rule *out)
+{
+	struct dpa_inject_rule r = {.to = DPA_INJECT_ANY, .op = DPA_INJECT_ANY};
+	unsigned seen = 0;
+
+	if (!take_point(s, &r) || !take_effect(s, &r))
+		return false;
+	while (**s == ',') {
+		size_t len = strcspn(++*s, "=,+");
+		int key = 0;
+
+		while (key < KEYS &&
+		       (strlen(key_names[key]) != len || memcmp(key_names[key], *s, len) != 0))
+			key++;
+		if (key == KEYS || (*s)[len] != '=' || HAS(seen, key))
+			return false;
+		seen |= 1u << key;
+		*s += len + 1;
+		if (!take_value(s, (enum key)key, &r))
+			return false;
+	}
+	if (!keys_fit(&r, seen))
+		return false;
+	if (!r.n && !r.ppm && !by_time(&r))
+		r.n = 1;
+	if (!r.times)
+		r.times = r.ppm ? DPA_INJECT_FOREVER : 1;
+	*out = r;
+	return true;
+}
+
+/* A rule or "seed=N". */
+static bool take_part(const char **s, struct dpa_inject_spec *f, bool *seeded)
+{
+	if (strncmp(*s, "seed=", 5) == 0) {
+		*s += 5;
+		if (*seeded || !dpa_units_number(s, UINT64_MAX, &f->seed))
+			return false;
+		*seeded = true;
+		return true;
+	}
+	return f->num < DPA_INJECT_RULES && take_rule(s, &f->rule[f->num++]);
+}
+
+static bool parse_rules(const char *text, struct dpa_inject_spec *out)
+{
+	struct dpa_inject_spec f = {.set = true};
+	bool seeded = false;
+
+	do {
+		if (!take_part(&text, &f, &seeded))
+			return false;
+	} while (*text++ == '+');
+	if (text[-1] || !f.num)
+		return false;
+	*out = f;
+	return true;
+}
+
+/* Ends the line at its comment and at trailing blanks. Returns its first character behind blanks. */
+static char *bare_line(char *line)
+{
+	size_t len;
+
+	line[strcspn(line, "#")] = '\0';
+	line += strspn(line, " \t\r");
+	len = strlen(line);
+	while (len && strchr(" \t\r", line[len - 1]))
+		line[--len] = '\0';
+	return line;
+}
+
+/* Joins the lines of a scenario by +. */
+static bool join_lines(char *file, char *text, size_t room)
+{
+	char *save = NULL;
+	size_t at = 0;
+
+	for (char *l = strtok_r(file, "\n", &save); l; l = strtok_r(NULL, "\n", &save)) {
+		size_t len;
+
+		l = bare_line(l);
+		len = strlen(l);
+		if (!len)
+			continue;
+		if (at + len + 2 > room)
+			return false;
+		if (at)
+			text[at++] = '+';
+		memcpy(text + at, l, len + 1);
+		at += len;
+	}
+	return at > 0;
+}
+
+static bool parse_file(const char *path, struct dpa_inject_spec *out)
+{
+	char file[4 * DPA_INJECT_TEXT], text[2 * DPA_INJECT_TEXT];
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+	ssize_t n;
+
+	if (fd < 0)
+		return false;
+	n = read(fd, file, sizeof(file) - 1);
+	close(fd);
+	if (n <= 0 || n == (ssize_t)sizeof(file) - 1)
+		return false;
+	file[n] = '\0';
+	return join_lines(file, text, sizeof(text)) && parse_rules(text, out);
+}
+
+bool dpa_inject_parse(const char *text, struct dpa_inject_spec *out)
+{
+	if (strcmp(text, "off") == 0) {
+		memset(out, 0, sizeof(*out));
+		out->set = true;
+		return true;
+	}
+	return text[0] == '@' ? parse_file(text + 1, out) : parse_rules(text, out);
+}
+
+/* -------------------------------------------------------------------- to text */
+
+static const char *word_of(const struct word *table, int value)
+{
+	while (table->name && table->value != value)
+		table++;
+	return table->name ? table->name : "?";
+}
+
+/* A writer that stops at the end of its buffer. */
+struct out {
+	char *buf;
+	size_t at, len;
+};
+
+static void put(struct out *o, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+
+static void put(struct out *o, const char *fmt, ...)
+{
+	va_list ap;
+	int n;
+
+	if (o->at >= o->len)
+		return;
+	va_start(ap, fmt);
+	n = vsnprintf(o->buf + o->at, o->len - o->at, fmt, ap);
+	va_end(ap);
+	o->at += n > 0 ? (size_t)n : 0;
+}
+
+static void put_time(struct out *o, const char *before, uint64_t ns)
+{
+	if (ns % 1000000000 == 0)
+		put(o, "%s%llus", before, (unsigned long long)ns / 1000000000);
+	else if (ns % 1000000 == 0)
+		put(o, "%s%llums", before, (unsigned long long)ns / 1000000);
+	else if (ns % 1000 == 0)
+		put(o, "%s%lluus", before, (unsigned long long)ns / 1000);
+	else
+		put(o, "%s%lluns", before, (unsigned long long)ns);
+}
+
+static void put_when(struct out *o, const struct dpa_inject_rule *r)
+{
+	if (r->ppm)
+		put(o, ",p=%uppm", r->ppm);
+	else if (r->n)
+		put(o, ",n=%llu", (unsigned long long)r->n);
+	if (r->times == DPA_INJECT_FOREVER && !r->ppm)
+		put(o, ",times=all");
+	else if (r->times != DPA_INJECT_FOREVER && (r->ppm || r->times > 1))
+		put(o, ",times=%llu", (unsigned long long)r->times);
+	if (r->after)
+		put_time(o, ",after=", r->after);
+}
+
+static void put_where(struct out *o, const struct dpa_inject_rule *r)
+{
+	if (r->above)
+		put(o, ",above=%llu", (unsigned long long)r->above);
+	if (r->to != DPA_INJECT_ANY)
+		put(o, ",to=%s", word_of(states, r->to));
+	if (r->op != DPA_INJECT_ANY)
+		put(o, ",op=%s", word_of(opcodes, r->op));
+	if (r->qpn)
+		put(o, ",qpn=0x%06x", r->qpn);
+	if (r->prog[0])
+		put(o, ",prog=%s", r->prog);
+}
+
+static void put_rule(struct out *o, const struct dpa_inject_rule *r)
+{
+	bool call = r->line == DPA_INJECT_CALL;
+
+	put(o, "%s=%s", call ? dpa_inject_calls[r->call] : lines[r->line].point,
+	    word_of(call ? errnos : lines[r->line].effects, r->effect));
+	if (r->time)
+		put_time(o, ":", r->time);
+	put_when(o, r);
+	put_where(o, r);
+}
+
+void dpa_inject_rule_text(const struct dpa_inject_rule *r, char *buf, size_t len)
+{
+	struct out o = {.buf = buf, .len = len};
+
+	put_rule(&o, r);
+}
+
+void dpa_inject_text(const struct dpa_inject_spec *f, char *buf, size_t len)
+{
+	struct out o = {.buf = buf, .len = len};
+
+	put(&o, "%s", f->set && !f->num ? "off" : "");
+	for (uint32_t i = 0; f->set && i < f->num; i++) {
+		if (i)
+			put(&o, "+");
+		put_rule(&o, &f->rule[i]);
+	}
+	if (f->set && f->num && f->seed)
+		put(&o, "+seed=%llu", (unsigned long long)f->seed);
+}
+
+void dpa_inject_keep(struct dpa_inject_spec *f, const char *prog)
+{
+	uint32_t kept = 0;
+
+	for (uint32_t i = 0; i < f->num; i++)
+		if (!f->rule[i].prog[0] || strncmp(f->rule[i].prog, prog, DPA_INJECT_PROG - 1) == 0)
+			f->rule[kept++] = f->rule[i];
+	f->num = kept;
+}
