@@ -68,7 +68,8 @@ function(dpa_unit_test name)
   set_target_properties(${name} PROPERTIES RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/tests)
   target_include_directories(${name} PRIVATE ${CMAKE_SOURCE_DIR}/device ${CMAKE_SOURCE_DIR}
                                              ${T_INCLUDES})
-  target_link_libraries(${name} PRIVATE ${T_LIBS} dpa_criterion)
+  # the rules of injected failures, which most of the device and of the provider asks
+  target_link_libraries(${name} PRIVATE ${T_LIBS} dpa_inject_rules dpa_criterion)
   # half of what there is to compile, each run once: what is tested is optimised, in its library
   target_compile_options(${name} PRIVATE ${DPA_TEST_OPTIONS})
   add_dependencies(unit_tests ${name})

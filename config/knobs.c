@@ -235,6 +235,13 @@ const struct dpa_knob dpa_knobs[] = {
 	 .use = DPA_FAULT_USE,
 	 .help = "faults of the links; without it, the faults of dpactl fault for the adapter "
 		 "instance"},
+	{.name = "inject",
+	 .def = "",
+	 .type = DPA_KNOB_INJECT,
+	 .offset = FIELD(inject),
+	 .use = DPA_INJECT_USE,
+	 .help = "failures of calls, completions and events in this process; without it, those of "
+		 "dpactl inject for the process"},
 	{.name = "link",
 	 .def = "",
 	 .type = DPA_KNOB_LINK,
@@ -495,6 +502,8 @@ bool dpa_knob_set(const struct dpa_knob *k, struct dpa_config *cfg, const char *
 		return parse_place(value, field);
 	case DPA_KNOB_FAULT:
 		return dpa_fault_parse(value, field);
+	case DPA_KNOB_INJECT:
+		return dpa_inject_parse(value, field);
 	case DPA_KNOB_LINK:
 		return dpa_link_parse(value, field);
 	case DPA_KNOB_FUNCS:
@@ -547,6 +556,9 @@ void dpa_knob_value(const struct dpa_knob *k, const struct dpa_config *cfg, char
 		break;
 	case DPA_KNOB_FAULT:
 		dpa_fault_text(field, buf, len);
+		break;
+	case DPA_KNOB_INJECT:
+		dpa_inject_text(field, buf, len);
 		break;
 	case DPA_KNOB_LINK:
 		dpa_link_text(field, buf, len);

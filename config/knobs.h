@@ -13,6 +13,7 @@
 #include <stdint.h>
 
 #include "faults.h"
+#include "injects.h"
 #include "links.h"
 
 #define DPA_CONFIG_DEFAULT  "/etc/dpa/dpa.conf"
@@ -90,6 +91,7 @@ struct dpa_config {
 	char observer[DPA_CONFIG_PATH_MAX];
 	struct dpa_cfg_timeline timeline;
 	struct dpa_fault_spec fault;	  /* not set: as requested for the adapter instance */
+	struct dpa_inject_spec inject;	  /* not set: as requested for the process */
 	struct dpa_link_spec link;	  /* not set: as requested for the adapter instance */
 	char config[DPA_CONFIG_PATH_MAX]; /* the file that was read, "" if there is none */
 };
@@ -127,16 +129,17 @@ static inline bool dpa_cfg_has_lid(const struct dpa_config *cfg, uint16_t lid)
 }
 
 enum dpa_knob_type {
-	DPA_KNOB_BOOL,	/* 0 or 1 */
-	DPA_KNOB_UINT,	/* min..max */
-	DPA_KNOB_ENUM,	/* one of the words, stored as an int from min on */
-	DPA_KNOB_PATH,	/* absolute */
-	DPA_KNOB_PLACE, /* struct dpa_cfg_place */
-	DPA_KNOB_FAULT, /* struct dpa_fault_spec */
-	DPA_KNOB_LINK,	/* struct dpa_link_spec */
-	DPA_KNOB_FUNCS, /* struct dpa_cfg_functions */
-	DPA_KNOB_IF,	/* name of an interface */
-	DPA_KNOB_TRACE, /* struct dpa_cfg_timeline */
+	DPA_KNOB_BOOL,	 /* 0 or 1 */
+	DPA_KNOB_UINT,	 /* min..max */
+	DPA_KNOB_ENUM,	 /* one of the words, stored as an int from min on */
+	DPA_KNOB_PATH,	 /* absolute */
+	DPA_KNOB_PLACE,	 /* struct dpa_cfg_place */
+	DPA_KNOB_FAULT,	 /* struct dpa_fault_spec */
+	DPA_KNOB_INJECT, /* struct dpa_inject_spec */
+	DPA_KNOB_LINK,	 /* struct dpa_link_spec */
+	DPA_KNOB_FUNCS,	 /* struct dpa_cfg_functions */
+	DPA_KNOB_IF,	 /* name of an interface */
+	DPA_KNOB_TRACE,	 /* struct dpa_cfg_timeline */
 };
 
 struct dpa_knob {

@@ -25,7 +25,7 @@
  * the meaning of a word, takes the next number. Processes with another number are refused; the
  * message names both versions.
  */
-#define DPA_BOARD_LAYOUT    21
+#define DPA_BOARD_LAYOUT    22
 #define DPA_BOARD_PROCS	    4096  /* a process costs 4 KiB + 256 bytes */
 #define DPA_BOARD_QPNS	    65536 /* index part of a QPN; at most DPA_MAX_QP are in use */
 #define DPA_BOARD_UAR_PAGES 2048  /* * DPA_UAR_SLOTS = DPA_MAX_QP slots */
@@ -106,7 +106,9 @@ struct dpa_board_proc {
 	uint32_t npd, nsrq, nctx;    /* like nqp */
 	_Atomic uint32_t asked_link; /* like asked[] */
 	_Atomic uint32_t asked_timeline;
-	uint8_t rsvd[256 - 132];
+	/* tables/inject.c: index of its record + 1, 0: none; written under the admin lock (release) */
+	_Atomic uint32_t inject;
+	uint8_t rsvd[256 - 136];
 };
 
 /* The word that records which generation of a request the process has carried out. */

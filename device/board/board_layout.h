@@ -38,6 +38,7 @@
 
 #include "board.h"
 #include "cm.h"
+#include "inject/count.h"
 
 #define DPA_BOARD_UNIT 4096u
 
@@ -497,10 +498,38 @@ struct dpa_board_pcc_queue {
 	uint64_t rsvd[4];
 };
 
+/*
+ * The failures that are injected into a process: 64 + 256 + 704 + 1024 + 1024 + 1024 = 4096 bytes. A
+ * process has a record only while a tool asked for it, or with a setting of its own; see
+ * tables/inject.c. The process finds it by `inject` of its entry.
+ *
+ *   owner    The process. Written under the admin lock, as its `inject`; 0, or a dead one: free.
+ *   gen      Of the request: odd while a tool writes `request`, under the admin lock. 0: none yet.
+ *   seen     Generation that the process has carried out (release).
+ *   now_gen  Odd while the process writes `now`: the rules in force, "" none.
+ *   count    Of each rule in force.
+ */
+#define DPA_BOARD_INJECTS      256u
+#define DPA_BOARD_INJECT_RULES 16u
+#define DPA_BOARD_INJECT_TEXT  1024u
+struct dpa_board_inject {
+	_Atomic dpa_owner_t owner;
+	_Atomic uint32_t gen, seen, now_gen;
+	uint8_t rsvd0[64 - 20];
+	/* ---- 64 */
+	struct dpa_inject_count count[DPA_BOARD_INJECT_RULES];
+	uint8_t rsvd1[1024 - 320];
+	/* ---- 1024 */
+	char request[DPA_BOARD_INJECT_TEXT];
+	char now[DPA_BOARD_INJECT_TEXT];
+	uint8_t rsvd2[1024];
+};
+
 #define DPA_BOARD_OFF_PRESENT  0x001000u
 #define DPA_BOARD_OFF_LINKS    0x020000u
 #define DPA_BOARD_OFF_MCAST    0x040000u
 #define DPA_BOARD_OFF_FLOWS    0x060000u
+#define DPA_BOARD_OFF_INJECTS  0x100000u
 #define DPA_BOARD_OFF_QPNS     0x200000u
 #define DPA_BOARD_OFF_UARS     0x300000u
 #define DPA_BOARD_OFF_XRCDS    0x380000u
@@ -536,7 +565,8 @@ struct dpa_board_shm {
 	uint8_t gap1[DPA_BOARD_OFF_MCAST - DPA_BOARD_OFF_LINKS - DPA_BOARD_UAR_PAGES * 8];
 	struct dpa_board_mcast mcast[DPA_MAX_MCAST];
 	struct dpa_board_flow flows[DPA_MAX_FLOWS];
-	uint8_t gap3[DPA_BOARD_OFF_QPNS - DPA_BOARD_OFF_FLOWS - DPA_MAX_FLOWS * 1024];
+	uint8_t gap3[DPA_BOARD_OFF_INJECTS - DPA_BOARD_OFF_FLOWS - DPA_MAX_FLOWS * 1024];
+	struct dpa_board_inject injects[DPA_BOARD_INJECTS];
 	struct dpa_board_qpn qpns[DPA_BOARD_QPNS];
 	struct dpa_board_uar uars[DPA_BOARD_UAR_PAGES];
 	struct dpa_board_xrcd xrcds[DPA_BOARD_XRCDS];
@@ -678,4 +708,8 @@ _Static_assert(DPA_BOARD_PROCS <= 1 << 16, "an owner word");
 _Static_assert(DPA_BOARD_UAR_PAGES <= UINT16_MAX, "links");
 _Static_assert(DPA_BOARD_UAR_PAGES *DPA_UAR_SLOTS == DPA_MAX_QP, "a slot for each QP");
 
+_Static_assert(offsetof(struct dpa_board_inject, count) == 64, "inject");
+_Static_assert(offsetof(struct dpa_board_inject, request) == 1024, "inject");
+_Static_assert(sizeof(struct dpa_board_inject) == 4096, "inject");
+_Static_assert(offsetof(struct dpa_board_shm, injects) == DPA_BOARD_OFF_INJECTS, "file");
 #endif

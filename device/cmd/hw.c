@@ -31,6 +31,7 @@
 #include "transport/api.h"
 #include "foreign/foreign.h"
 #include "eu/eu.h"
+#include "eu/inject.h"
 #include "ctx/thread.h"
 #include "eu/service.h"
 #include "direct/share.h"
@@ -60,7 +61,7 @@ static struct dpa_hw *hw_of_us(void)
 {
 	struct dpa_hw *hw = dpa_the_hw;
 
-	return hw && *hw->alive ? hw : NULL;
+	return hw && dpa_lives(hw) ? hw : NULL;
 }
 
 /*
@@ -140,6 +141,7 @@ static void after_fork_child(void)
 		dpa_the_hw = NULL;
 	}
 	dpa_fork_reset();
+	dpa_inject_forked();
 	pthread_mutex_init(&open_lock, NULL);
 	dpa_gsi_child();
 }
@@ -254,7 +256,7 @@ static int map_tables(struct dpa_hw *hw)
 	    !hw->qps.slab)
 		return ENOMEM;
 	dpa_sys_madvise(hw->alive, 4096, MADV_WIPEONFORK);
-	*hw->alive = 1;
+	*hw->alive = DPA_HW_ALIVE;
 	hw->export =
 		make_shared("dpa-export", sizeof(*hw->export), F_SEAL_FUTURE_WRITE, &hw->fd.export);
 	hw->door = make_shared("dpa-door", 4096, 0, &hw->fd.door);
@@ -364,6 +366,7 @@ static int hw_new(const struct dpa_hw_open_attr *attr, struct dpa_hw **out)
 	ret = dpa_eu_init(hw);
 	if (ret)
 		goto err_eu;
+	dpa_inject_open(hw);
 	ret = dpa_service_start(hw);
 	if (ret)
 		goto err_service;
@@ -371,6 +374,7 @@ static int hw_new(const struct dpa_hw_open_attr *attr, struct dpa_hw **out)
 	return 0;
 
 err_service:
+	dpa_inject_unbind();
 	dpa_eu_fini(hw);
 err_eu:
 	dpa_areas_fini(hw);
@@ -395,6 +399,7 @@ static void hw_free(struct dpa_hw *hw)
 {
 	dpa_udp_leave(hw, true);
 	dpa_service_stop(hw);
+	dpa_inject_unbind();
 	dpa_eu_fini(hw);
 	dpa_foreign_fini(hw);
 	dpa_counters_fold(hw);
@@ -443,7 +448,7 @@ static int open_ctx(uint32_t id, const struct dpa_hw_open_attr *attr, struct dpa
 		return ENOMEM;
 	pthread_mutex_lock(&open_lock);
 	watch_fork();
-	if (dpa_the_hw && !*dpa_the_hw->alive)
+	if (dpa_the_hw && !dpa_lives(dpa_the_hw))
 		dpa_the_hw = NULL; /* a raw clone: no atfork handler ran */
 	if (!dpa_the_hw)
 		ret = hw_new(attr, &dpa_the_hw);
@@ -480,7 +485,7 @@ int dpa_hw_open(const struct dpa_hw_open_attr *attr, struct dpa_hw_ctx **ctx)
 int dpa_hw_open_again(struct dpa_hw_ctx *of, const struct dpa_hw_open_attr *attr,
 		      struct dpa_hw_ctx **ctx)
 {
-	if (!*of->hw->alive)
+	if (!dpa_lives(of->hw))
 		return EIO;
 	return open_ctx(of->id, attr, ctx);
 }
@@ -528,7 +533,7 @@ void dpa_hw_destroy_qps(struct dpa_hw_ctx *ctx)
 	struct dpa_hw_qp *qp;
 	uint64_t handle;
 
-	if (!*ctx->hw->alive)
+	if (!dpa_lives(ctx->hw))
 		return;
 	dpa_qps_leave_out(ctx);
 	while ((qp = qp_left(ctx, &handle)))
@@ -543,7 +548,7 @@ void dpa_hw_close(struct dpa_hw_ctx *ctx)
 	bool last;
 
 	/* inherited by fork, the parent's: frees only the memory of this process */
-	if (!*hw->alive) {
+	if (!dpa_lives(hw)) {
 		free(ctx);
 		return;
 	}

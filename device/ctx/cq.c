@@ -7,6 +7,7 @@
 #include "ctx/cq.h"
 #include "ctx/moderate.h"
 #include "ctx/thread.h"
+#include "inject/inject.h"
 
 static void cq_event(struct dpa_hw_cq *cq, uint32_t type)
 {
@@ -37,6 +38,14 @@ static void cq_overrun(struct dpa_hw_cq *cq)
 	dpa_log(cq->ctx->hw, DPA_LOG_ERR, "CQ %u overran its %u entries", cq->cqn,
 		1u << cq->log_size);
 	cq_event(cq, DPA_EVENT_CQ_ERR);
+}
+
+void dpa_cq_break(struct dpa_hw_cq *cq)
+{
+	dpa_spin_lock(&cq->lock);
+	if (!(cq->flags & DPA_CQ_IGNORE_OVERRUN))
+		cq_overrun(cq);
+	dpa_spin_unlock(&cq->lock);
 }
 
 #define SHOW_CQES 16 /* CQEs between two updates of the displayed count */
@@ -87,6 +96,22 @@ static __attribute__((cold, noinline)) void trace_cqes(const struct dpa_hw_cq *c
 			     cqe[i].qpn, (uint64_t)cqe[i].vendor_err << 32 | cqe[i].wqe_index);
 }
 
+/* The event is lost or late if a failure is injected. Context: the CQ's lock. */
+static void notify_comp(struct dpa_hw_cq *cq)
+{
+	uint64_t ns;
+
+	switch (dpa_inject_comp(&ns)) {
+	case DPA_INJECT_LOST:
+		return;
+	case DPA_INJECT_LATE:
+		dpa_cq_late(cq, ns);
+		return;
+	default:
+		cq->comp(cq->comp_arg);
+	}
+}
+
 /* Stores the producer index once for all of them. */
 uint32_t dpa_cq_push_all(struct dpa_hw_cq *cq, const struct dpa_cqe *cqe, uint32_t n)
 {
@@ -111,7 +136,7 @@ uint32_t dpa_cq_push_all(struct dpa_hw_cq *cq, const struct dpa_cqe *cqe, uint32
 		if (dpa_unlikely(cq->armed))
 			fire = event_fires(cq, cqe, done);
 		if (fire && cq->comp)
-			cq->comp(cq->comp_arg);
+			notify_comp(cq);
 	}
 	dpa_spin_unlock(&cq->lock);
 	return done;
@@ -124,19 +149,21 @@ bool dpa_cq_push(struct dpa_hw_cq *cq, const struct dpa_cqe *cqe)
 
 void dpa_cq_fire_held(struct dpa_hw_cq *cq)
 {
-	bool fire;
+	bool fire, late;
 
 	dpa_spin_lock(&cq->lock);
 	fire = cq->armed && cq->held && cq->pi != __atomic_load_n(cq->ci, __ATOMIC_ACQUIRE);
 	cq->held = 0;
+	late = cq->late;
+	cq->late = false;
 	if (fire) {
 		cq->armed = 0;
 		cq->told = cq->pi;
 		if (cq->info)
 			cq->info->armed = 0;
-		if (cq->comp)
-			cq->comp(cq->comp_arg);
 	}
+	if ((fire || late) && cq->comp)
+		cq->comp(cq->comp_arg);
 	dpa_spin_unlock(&cq->lock);
 }
 
@@ -301,7 +328,7 @@ void dpa_hw_arm_cq(struct dpa_hw_cq *cq, bool solicited_only)
 	if (cq->info)
 		cq->info->armed = cq->armed;
 	if (fire)
-		cq->comp(cq->comp_arg);
+		notify_comp(cq);
 	dpa_spin_unlock(&cq->lock);
 }
 

@@ -36,6 +36,7 @@ struct dpa_hw_cq {
 	/* moderate.c */
 	uint16_t mod_count, mod_period; /* entries; us */
 	uint32_t held;			/* entries held back from the event */
+	bool late;			/* an event comes late, at mod_due: an injected failure */
 	uint64_t mod_due;
 	struct dpa_hw_cq *mod_next;
 } __attribute__((aligned(2 * DPA_CACHE_LINE)));
@@ -55,6 +56,8 @@ void dpa_qp_report(struct dpa_hw_qp *qp, struct dpa_hw_cq *cq, const struct dpa_
 /* The same for n entries, without waiting for copies (foreign/foreign.h). */
 void dpa_qp_report_now(struct dpa_hw_qp *qp, struct dpa_hw_cq *cq, const struct dpa_cqe *cqe,
 		       uint32_t n);
+/* The CQ overruns now, unless it ignores that: an injected failure. Takes its lock. */
+void dpa_cq_break(struct dpa_hw_cq *cq);
 /* End a QP that lost an entry. Context: the QP's lock. */
 void dpa_qp_cqe_lost(struct dpa_hw_qp *qp);
 

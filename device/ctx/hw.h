@@ -48,7 +48,8 @@ struct dpa_hw_ctx {
 };
 
 struct dpa_hw {
-	uint32_t *alive; /* a page that fork clears */
+	uint32_t *
+		alive; /* DPA_HW_ALIVE_*; a page that fork clears; written by its opener and by the service thread */
 	pid_t pid;
 	struct dpa_board *board;
 	struct dpa_config cfg;
@@ -184,7 +185,7 @@ struct dpa_hw {
 	/* Alone in a cache line that every check reads and hardly any thread writes. */
 	_Atomic(struct dpa_rx *) hot[DPA_HOT_LANES] __attribute__((aligned(DPA_CACHE_LINE)));
 	/*
-	 * Capture and faults (link/inspect.h): DPA_INSPECT_*, number of frames held back, time of
+	 * Capture, faults (link/inspect.h) and injected failures: DPA_INSPECT_*, number of frames held back, time of
 	 * the first.
 	 */
 	_Atomic uint32_t inspect, inspect_held;
@@ -299,6 +300,12 @@ static inline void dpa_peers_put(struct dpa_hw *hw, uint32_t slot, struct dpa_pe
 	if (slot >= atomic_load_explicit(&hw->peers_end, memory_order_relaxed))
 		atomic_store_explicit(&hw->peers_end, slot + 1, memory_order_release);
 	atomic_store_explicit(&hw->peers[slot], p, memory_order_release);
+}
+
+/* False in a process that inherited it by a fork or a raw clone. */
+static inline bool dpa_lives(const struct dpa_hw *hw)
+{
+	return __atomic_load_n(hw->alive, __ATOMIC_RELAXED);
 }
 
 /* The function of this process; NULL if the device is not open. */

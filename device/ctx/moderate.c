@@ -39,25 +39,39 @@ static void unlist_cq(struct dpa_hw_cq *cq)
 	dpa_spin_unlock(&hw->mod.lock);
 }
 
-static void list_cq(struct dpa_hw_cq *cq)
+static void list_cq(struct dpa_hw_cq *cq, uint64_t ns)
 {
 	struct dpa_hw *hw = cq->ctx->hw;
+	uint64_t due = dpa_now_ns() + ns;
+	struct dpa_hw_cq *c;
 
-	cq->mod_due = dpa_now_ns() + cq->mod_period * 1000ull;
 	dpa_spin_lock(&hw->mod.lock);
-	cq->mod_next = hw->mod.list;
-	hw->mod.list = cq;
+	for (c = hw->mod.list; c && c != cq; c = c->mod_next)
+		;
+	if (!c) { /* a late event may be in the list already */
+		cq->mod_due = due;
+		cq->mod_next = hw->mod.list;
+		hw->mod.list = cq;
+	} else if (due < cq->mod_due) {
+		cq->mod_due = due;
+	}
 	set_due(hw);
 	dpa_spin_unlock(&hw->mod.lock);
 	if (atomic_load_explicit(&hw->sleep.service, memory_order_seq_cst))
 		dpa_wake_self(hw);
 }
 
+void dpa_cq_late(struct dpa_hw_cq *cq, uint64_t ns)
+{
+	cq->late = true;
+	list_cq(cq, ns);
+}
+
 bool dpa_cq_hold(struct dpa_hw_cq *cq)
 {
 	if (++cq->held < cq->mod_count) {
 		if (cq->held == 1)
-			list_cq(cq);
+			list_cq(cq, cq->mod_period * 1000ull);
 		return true;
 	}
 	if (cq->held > 1)

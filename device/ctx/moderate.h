@@ -10,6 +10,8 @@ struct dpa_hw_cq;
 
 /* True if the event of this entry waits. For a CQ with mod_count > 1. Context: the CQ's lock. */
 bool dpa_cq_hold(struct dpa_hw_cq *cq);
+/* Its event comes after ns, also if no entry is left then: an injected failure. Context: the same. */
+void dpa_cq_late(struct dpa_hw_cq *cq, uint64_t ns);
 int dpa_moderation_run(struct dpa_hw *hw);
 void dpa_moderation_forget(struct dpa_hw_cq *cq);
 static inline int dpa_moderation_due(struct dpa_hw *hw)

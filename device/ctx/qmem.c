@@ -225,7 +225,7 @@ void dpa_hw_free_queue(struct dpa_hw_ctx *ctx, void *mem, size_t bytes)
 	uint32_t order, log = log_block();
 
 	(void)bytes;
-	if (!*hw->alive)
+	if (!dpa_lives(hw))
 		/*
 		 * a child of a raw clone(): the arena is its parent's, and the address may hold
 		 * other memory

@@ -6,11 +6,13 @@
 #include "ctx/ops.h"
 #include "ctx/qp.h"
 #include "ctx/schedule.h"
+#include "ctx/srq.h"
 #include "ctx/thread.h"
 #include "ctx/xrc.h"
 #include "wire/opcode.h"
 #include "ctx/hw.h"
 #include "ctx/export.h"
+#include "inject/inject.h"
 
 void dpa_qp_event(struct dpa_hw_qp *qp, uint32_t type)
 {
@@ -102,13 +104,54 @@ void dpa_qp_report_now(struct dpa_hw_qp *qp, struct dpa_hw_cq *cq, const struct 
 	dpa_schedule(qp, 0);
 }
 
+/* An asynchronous event that a completion of the QP causes (docs/inject.md). */
+static void raise_injected(struct dpa_hw_qp *qp, int type, uint64_t ns)
+{
+	switch (type) {
+	case DPA_EVENT_QP_FATAL: /* the QP ends at its next progress */
+		qp->slow.cqe_lost = true;
+		dpa_schedule(qp, 0);
+		break;
+	case DPA_EVENT_SRQ_LIMIT_REACHED:
+		if (qp->srq)
+			dpa_srq_limit_event(qp->srq);
+		break;
+	default: /* of the port or the device: the progress thread's */
+		dpa_inject_raise(type, ns);
+		dpa_wake_self(qp->hw);
+	}
+}
+
+/* Completions with success may overrun their CQ, or cause an event. */
+static void report_injected(struct dpa_hw_qp *qp, struct dpa_hw_cq *cq, const struct dpa_cqe *cqe,
+			    uint32_t n)
+{
+	for (uint32_t i = 0; i < n; i++) {
+		const struct dpa_inject_cqe c = {.qpn = qp->qpn, .opcode = cqe[i].opcode};
+		uint64_t ns = 0;
+		int type = -1;
+
+		if (!cqe[i].status) {
+			if (dpa_inject_overrun(&c))
+				dpa_cq_break(cq);
+			type = dpa_inject_event(&c, &ns);
+		}
+		dpa_qp_report_now(qp, cq, &cqe[i], 1);
+		if (type >= 0)
+			raise_injected(qp, type, ns);
+	}
+}
+
 /* A CQE waits for copies into memory that cannot be addressed. */
 static void report_all(struct dpa_hw_qp *qp, struct dpa_hw_cq *cq, const struct dpa_cqe *cqe,
 		       uint32_t n)
 {
 	if (dpa_unlikely(qp->slow.foreign) && qp->ops->hold(qp, cq, cqe, n))
 		return;
-	dpa_qp_report_now(qp, cq, cqe, n);
+	if (dpa_unlikely(qp->slow.inspected))
+		report_injected(qp, cq, cqe, n);
+	else
+		dpa_qp_report_now(qp, cq, cqe, n);
 }
 
 /*

@@ -157,6 +157,15 @@ struct dpa_req {
 	uint8_t backoff; /* doublings of the local ACK timeout */
 	uint32_t nxmit;	 /* count of marks; the newest is before nxmit % DPA_XMIT_MARKS */
 	struct dpa_xmit xmit[DPA_XMIT_MARKS];
+	/*
+	 * Injected failures (send/inject.c). asked: idx is the last WQE that was looked up; status:
+	 * enum ibv_wc_status that it ends with, 0: none.
+	 */
+	struct {
+		uint32_t idx;
+		bool asked;
+		uint8_t status;
+	} inject;
 };
 
 /* Responder. */
@@ -252,7 +261,7 @@ union dpa_slow {
 		bool keeps : 1;	     /* it has out-of-order packets: kept.c */
 		bool foreign : 1; /* it used memory that cannot be addressed: foreign/foreign.h */
 		/*
-		 * The process captures, or faults or a network apply to its links. dpa_grant()
+		 * The process captures, failures are injected into it, or faults or a network apply to its links. dpa_grant()
 		 * copies it from hw->inspect (relaxed). A change stores hw->inspect first and then
 		 * calls dpa_grant() for every QP under its lock, so no QP misses it.
 		 */

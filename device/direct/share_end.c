@@ -257,7 +257,7 @@ static int ask(uint32_t call, uint64_t addr, uint64_t length, uint64_t more)
 	hw = atomic_load_explicit(&watched, memory_order_seq_cst);
 	if (hw && concerns(hw->share, call, addr, length)) {
 		pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
-		if (dpa_likely(*hw->alive))
+		if (dpa_likely(dpa_lives(hw)))
 			ret = answer(hw, call, addr, length, more);
 		else /* a child of a raw clone, which no handler told */
 			back_in_child(hw->share, addr, length);

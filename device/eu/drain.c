@@ -162,7 +162,8 @@ DPA_STEP struct dpa_hw_qp *drain_step(struct dpa_rx *rx, const struct dpa_slot *
 		   dpa_rx_must_wait(qp, rx->peer, s)) {
 		t->slots = 0;
 		return qp;
-	} else if (dpa_unlikely(atomic_load_explicit(&hw->inspect, memory_order_relaxed)) &&
+	} else if (dpa_unlikely(atomic_load_explicit(&hw->inspect, memory_order_relaxed) &
+				DPA_INSPECT_FRAMES) &&
 		   /* frames do not show that an ownership epoch begins */
 		   (!qp->xrcd || dpa_branch_rx(qp, rx->peer, s)) &&
 		   is_inspected(qp, rx, s, payload))

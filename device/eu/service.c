@@ -21,6 +21,7 @@
 #include "eu/progress.h"
 #include "eu/sched.h"
 #include "eu/service.h"
+#include "eu/inject.h"
 #include "util/rest.h"
 #include "gsi/gsi.h"
 #include "link/udp/forward.h"
@@ -302,6 +303,7 @@ static void service_tick(struct dpa_hw *hw)
 	if (dpa_unlikely(atomic_load_explicit(&hw->udp->soon, memory_order_acquire)))
 		dpa_udp_tick(hw);
 	dpa_inspect_tick(hw);
+	dpa_inject_tick(hw, now);
 	if (now - hw->last_tick < DPA_TICK_NS)
 		return;
 	hw->last_tick = now;
@@ -326,6 +328,7 @@ static uint64_t sleep_limit(struct dpa_hw *hw)
 
 	if (hw->listen_off)
 		ns = 2 * DPA_LISTEN_NS;
+	ns = dpa_inject_wait(hw, ns);
 	if (!atomic_load_explicit(&hw->live.suspects, memory_order_acquire))
 		return ns;
 	now = dpa_now_ns();

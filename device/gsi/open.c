@@ -179,7 +179,7 @@ int dpa_hw_gsi_open(struct dpa_hw_ctx *ctx, dpa_gsi_fn *ready, void *arg, struct
 	struct dpa_hw_gsi *g = NULL;
 	int rc;
 
-	if (!*hw->alive)
+	if (!dpa_lives(hw))
 		return EIO;
 	pthread_mutex_lock(&open_lock);
 	rc = hw->gsi.end ? EBUSY : make_gsi(ctx, &g);

@@ -28,7 +28,7 @@ int dpa_hw_route(struct dpa_hw_ctx *ctx, const uint8_t sgid[16], const uint8_t d
 	int at, rc = 0;
 
 	memset(r, 0, sizeof(*r));
-	if (!*hw->alive)
+	if (!dpa_lives(hw))
 		return EIO;
 	if (!dpa_port_is_own(&hw->port, sgid))
 		return is_loopback(sgid) ? ENODEV : EADDRNOTAVAIL;
@@ -51,7 +51,7 @@ int dpa_hw_neighbour(struct dpa_hw_ctx *ctx, const uint8_t sgid[16], const uint8
 {
 	struct dpa_hw *hw = ctx->hw;
 
-	if (!*hw->alive)
+	if (!dpa_lives(hw))
 		return EIO;
 	return dpa_neighbour_lookup(&hw->port, sgid, dgid);
 }

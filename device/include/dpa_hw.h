@@ -24,5 +24,6 @@
 #include "dpa_hw_cmd.h"
 #include "dpa_hw_raw.h"
 #include "dpa_hw_gsi.h"
+#include "dpa_hw_inject.h"
 
 #endif

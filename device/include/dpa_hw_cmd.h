@@ -73,9 +73,11 @@ int dpa_hw_open_again(struct dpa_hw_ctx *of, const struct dpa_hw_open_attr *attr
 /* Close. The caller has destroyed its objects; QPs and regions that are left are destroyed here. */
 void dpa_hw_close(struct dpa_hw_ctx *ctx);
 /*
- * Return a word that reads 1 in the process that opened the context and 0 in a forked child (also
- * after a raw clone). The driver loads it (relaxed) before each data path call.
+ * Return a word that reads 0 in a forked child (also after a raw clone), and one of these in the
+ * process that opened the context. The driver loads it (relaxed) before each data path call. With
+ * ASKS it asks dpa_hw_inject_call() whether that call shall fail.
  */
+enum { DPA_HW_ALIVE = 1, DPA_HW_ALIVE_ASKS = 3 };
 const uint32_t *dpa_hw_alive(struct dpa_hw_ctx *ctx);
 
 struct dpa_hw_dev_attr {

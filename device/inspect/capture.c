@@ -19,6 +19,7 @@
 #include "ctx/hw.h"
 #include "util/sys.h"
 #include "inspect/capture.h"
+#include "inject/inject.h"
 #include "inspect/feed.h"
 #include "inspect/fault.h"
 #include "wire/pcap.h"
@@ -256,14 +257,17 @@ static void solve_id(const struct dpa_frame *f, struct dpa_roce_net *net)
 void dpa_capture_frame(struct dpa_capture *c, enum dpa_inspect_at at, const struct dpa_frame *f)
 {
 	struct dpa_roce_net net = f->net;
-	char text[96], lost[40] = "";
+	char text[192], lost[40] = "", line[96], news[100] = "";
 	uint32_t n;
 
 	solve_id(f, &net);
 	dpa_spin_lock(&c->lock);
 	if (c->lost)
 		snprintf(lost, sizeof(lost), ", %llu lost before", (unsigned long long)c->lost);
-	snprintf(text, sizeof(text), "%s %s%s", c->who, at == DPA_AT_SHM ? "shm" : "udp", lost);
+	if (dpa_inject_news(line, sizeof(line)))
+		snprintf(news, sizeof(news), ", %s", line);
+	snprintf(text, sizeof(text), "%s %s%s%s", c->who, at == DPA_AT_SHM ? "shm" : "udp", lost,
+		 news);
 	n = dpa_pcapng_packet(c->block, sizeof(c->block), wall_ns(),
 			      at == DPA_AT_TX ? DPA_PCAPNG_OUT : DPA_PCAPNG_IN, text, &net, f->p,
 			      f->n);

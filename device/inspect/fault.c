@@ -7,7 +7,7 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/mman.h>
-#include "inspect/draw.h"
+#include "util/draw.h"
 #include "inspect/fault.h"
 #include "wire/opcode.h"
 

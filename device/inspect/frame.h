@@ -25,9 +25,12 @@ struct dpa_frame {
 	bool sure; /* net.sport is from the kernel, not from another user */
 };
 
-/* Bits of hw->inspect. MODEL applies to arriving packets, the other two also to leaving ones. */
+/* Bits of hw->inspect. Of the first three, MODEL applies to arriving packets, the other two also to leaving ones. */
 enum { DPA_INSPECT_CAPTURE = 1, DPA_INSPECT_FAULT = 2, DPA_INSPECT_MODEL = 4 };
-#define DPA_INSPECT_TX (DPA_INSPECT_CAPTURE | DPA_INSPECT_FAULT)
+#define DPA_INSPECT_FRAMES (DPA_INSPECT_CAPTURE | DPA_INSPECT_FAULT | DPA_INSPECT_MODEL)
+/* Failures are injected into completions: no frame is looked at, but QPs take no fast path. */
+#define DPA_INSPECT_INJECT 8u
+#define DPA_INSPECT_TX	   (DPA_INSPECT_CAPTURE | DPA_INSPECT_FAULT)
 
 enum dpa_inspect_at {
 	DPA_AT_TX, /* UDP, before the socket: capture and faults */

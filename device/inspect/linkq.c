@@ -6,7 +6,7 @@
  * ECT is dropped with the same share (RFC 3168, section 5); not with PFC, which loses nothing.
  */
 #include <string.h>
-#include "inspect/draw.h"
+#include "util/draw.h"
 #include "inspect/linkq.h"
 
 #define BIT_NS UINT64_C(8000000000) /* bits of a byte * ns of a second */

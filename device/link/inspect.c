@@ -402,7 +402,8 @@ void dpa_inspect_lanes(struct dpa_peer *p)
 		 */
 		lossy = (bits & (DPA_INSPECT_FAULT | DPA_INSPECT_MODEL)) ||
 			atomic_load_explicit(&shm->lossy, memory_order_relaxed);
-		pull = hw->cfg.pull == DPA_CFG_PULL_AUTO && p->can_pull && !bits && !lossy;
+		pull = hw->cfg.pull == DPA_CFG_PULL_AUTO && p->can_pull &&
+		       !(bits & DPA_INSPECT_FRAMES) && !lossy;
 		atomic_store_explicit(&shm->pull, pull, memory_order_release);
 		atomic_store_explicit(&shm->lossy, lossy, memory_order_release);
 	}
@@ -427,6 +428,13 @@ static void set_bit(struct dpa_hw *hw, uint32_t bit, bool on)
 	for (; p; p = p->next)
 		dpa_inspect_lanes(p);
 	hw->ops->grant_all(hw);
+}
+
+void dpa_inspect_inject(struct dpa_hw *hw, bool on)
+{
+	pthread_mutex_lock(&hw->insp->follow);
+	set_bit(hw, DPA_INSPECT_INJECT, on);
+	pthread_mutex_unlock(&hw->insp->follow);
 }
 
 static int set_faults(struct dpa_hw *hw, const struct dpa_fault_spec *spec)

@@ -24,6 +24,8 @@ void dpa_inspect_abandon(struct dpa_hw *hw); /* forked child: closes the descrip
  * create a QP.
  */
 void dpa_inspect_tick(struct dpa_hw *hw);
+/* Failures are injected into completions, or no longer. Context: no lock held. */
+void dpa_inspect_inject(struct dpa_hw *hw, bool on);
 /* A peer ends, and its rings have been read: frames of it that are held back arrive now. */
 void dpa_inspect_last(struct dpa_peer *p);
 /*

@@ -82,6 +82,8 @@ int dpa_raw_send(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_ctrl *
 		dpa_req_fail(qp, dpa_status_of(syn), syn);
 		return 1;
 	}
+	if (dpa_unlikely(qp->slow.inspected) && dpa_send_injected(qp, idx, c) != DPA_SEND_GO)
+		return 1;
 	if (dpa_unlikely(qp->slow.limited) && !r->ud_since && !dpa_rate_allows(qp, n))
 		return 1;
 	mcast = frame[0] & 1;

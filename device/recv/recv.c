@@ -4,6 +4,8 @@
 #include "ctx/hw.h"
 #include "ctx/srq.h"
 #include "ctx/wqe.h"
+#include "inject/inject.h"
+#include "inject/wc.h"
 #include "recv/recv.h"
 #include "wire/opcode.h"
 
@@ -19,6 +21,13 @@ bool dpa_take_rwqe(struct dpa_hw_qp *qp, struct dpa_rx_wqe *w)
 	dpa_rwqe_read(w, r, qp->max_recv_sge);
 	dpa_rq_take(qp);
 	return true;
+}
+
+uint32_t dpa_recv_injected(const struct dpa_hw_qp *qp, uint8_t opcode)
+{
+	const struct dpa_inject_cqe c = {.qpn = qp->qpn, .opcode = opcode};
+
+	return dpa_inject_recv_end(dpa_inject_wc(&c));
 }
 
 void dpa_recv_cqe(struct dpa_hw_qp *qp, uint64_t wr_id, uint8_t opcode, uint8_t status,

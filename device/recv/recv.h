@@ -16,4 +16,11 @@ bool dpa_take_rwqe(struct dpa_hw_qp *qp, struct dpa_rx_wqe *w);
 void dpa_recv_cqe(struct dpa_hw_qp *qp, uint64_t wr_id, uint8_t opcode, uint8_t status,
 		  uint32_t syndrome, uint32_t len, const struct dpa_slot *s);
 
+/*
+ * Ask whether the receive of a message that ends now shall fail (docs/inject.md). Returns the reason
+ * that it fails for (enum dpa_syndrome), or 0. opcode: of its CQE. Call it once for each, if
+ * slow.inspected.
+ */
+uint32_t dpa_recv_injected(const struct dpa_hw_qp *qp, uint8_t opcode);
+
 #endif

@@ -76,6 +76,15 @@ void dpa_no_peer(struct dpa_hw_qp *qp);
  */
 void dpa_no_fds(struct dpa_hw_qp *qp);
 
+/* --- inject.c: send WQEs that shall fail --- */
+enum dpa_send_fate { DPA_SEND_GO, DPA_SEND_WAIT, DPA_SEND_FAILED };
+/*
+ * Ask whether the WQE at send_idx, which was checked, shall fail. WAIT: it does, after the WQEs before
+ * it. FAILED: it has failed, and the QP with it. Call it if slow.inspected, before the WQE is sent.
+ */
+enum dpa_send_fate dpa_send_injected(struct dpa_hw_qp *qp, uint32_t idx,
+				     const struct dpa_wqe_ctrl *c);
+
 /* --- probe.c: round trips that congestion control requests --- */
 /* Add a probe to the ring. Context: tx->lock. */
 void dpa_probe_put(struct dpa_hw_qp *qp, struct dpa_tx *tx);

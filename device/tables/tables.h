@@ -95,4 +95,30 @@ void dpa_board_refused(struct dpa_board *b, const struct dpa_gsi_refusal *r);
 /* Get the nth last record, from 0 on. False: there is none, or it is being written. */
 bool dpa_board_refused_get(struct dpa_board *b, uint32_t nth, struct dpa_board_refused *r);
 
+/* ---- inject.c: failures that are injected into one process. Texts have DPA_BOARD_INJECT_TEXT bytes. */
+struct dpa_board_inject;
+/*
+ * Return the record of this process; NULL: it has none. One load if there is none. take: take one if
+ * there is none; NULL: all are in use, or the file cannot be opened or locked.
+ */
+struct dpa_board_inject *dpa_board_inject_mine(struct dpa_board *b, bool take);
+/* Generation of the request in a record: as dpa_board_ask_gen(). */
+uint32_t dpa_board_inject_gen(const struct dpa_board_inject *r);
+/* False: it is being written; try again later. */
+bool dpa_board_inject_request(const struct dpa_board_inject *r, char *text, uint32_t *gen);
+/* The process has carried out that request (0: its own setting), and follows these rules now. */
+void dpa_board_inject_follow(struct dpa_board_inject *r, uint32_t gen, const char *now);
+/* For tools: the record of a process; NULL: it has none. */
+const struct dpa_board_inject *dpa_board_inject_of(struct dpa_board *b, uint32_t slot);
+/* For tools: copy the rules in force. False: they are being written. */
+bool dpa_board_inject_now(const struct dpa_board_inject *r, char *text);
+/* For tools: generation that the process has carried out. */
+uint32_t dpa_board_inject_seen(const struct dpa_board_inject *r);
+/*
+ * For tools, on a board opened by dpa_board_peek(): request rules of the process (slot, gen). 0, or
+ * ENOENT: that board is gone; ESRCH: that process is; ENOSPC: all records are in use; an errno.
+ */
+int dpa_board_inject_put(struct dpa_board *b, uint32_t slot, uint32_t gen, const char *text,
+			 uint32_t *request);
+
 #endif

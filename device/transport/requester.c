@@ -392,6 +392,7 @@ static enum step send_step(struct dpa_hw_qp *qp)
 	const struct dpa_wqe_ctrl *c = dpa_wqe_ctrl(qp, idx);
 	const bool lossy = qp->type == DPA_QP_RC && dpa_lossy(qp);
 	uint32_t syn, psn = r->send_psn;
+	enum dpa_send_fate fate;
 	uint64_t one = 0;
 	enum step st;
 
@@ -403,6 +404,9 @@ static enum step send_step(struct dpa_hw_qp *qp)
 		syn = dpa_check_wqe(qp, idx, c, &one);
 		if (dpa_unlikely(syn))
 			return local_fault(qp, syn);
+		if (dpa_unlikely(qp->slow.inspected) &&
+		    (fate = dpa_send_injected(qp, idx, c)) != DPA_SEND_GO)
+			return fate == DPA_SEND_WAIT ? STEP_WAIT : STEP_FAILED;
 		if (dpa_unlikely(c->flags & DPA_WQE_FENCE) && r->rd_out)
 			return STEP_WAIT;
 		if (dpa_unlikely(!dpa_fits_window(qp, dpa_wqe_psns(qp, c))))

@@ -312,6 +312,11 @@ static void on_send_write(struct dpa_hw_qp *qp, struct dpa_peer *peer, const str
 		}
 		r->have_wqe = true;
 	}
+	if (dpa_unlikely(qp->slow.inspected) && r->have_wqe && (p & DPA_OPP_END) &&
+	    (syn = dpa_recv_injected(qp, send ? DPA_CQE_RECV : DPA_CQE_RECV_RDMA_WITH_IMM))) {
+		recv_fails(qp, s, syn);
+		return;
+	}
 	if (p & DPA_OPP_START) {
 		r->off = 0;
 		if (!send)

@@ -323,6 +323,9 @@ int dpa_ud_send(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_ctrl *c
 
 	if (syn)
 		goto fail;
+	if (dpa_unlikely(qp->slow.inspected) && !qp->gsi &&
+	    dpa_send_injected(qp, idx, c) != DPA_SEND_GO)
+		return 1;
 	memcpy(&av, dpa_wqe_at(qp, idx, 32), 32);
 	memcpy((uint8_t *)&av + 32, dpa_wqe_at(qp, idx, 64), 16);
 	if (av.is_global && dpa_port_gid(qp->ctx->port, av.sgid_index, &sgid)) {
@@ -404,6 +407,9 @@ void dpa_ud_rx(struct dpa_hw_qp *qp, const struct dpa_slot *s, const uint8_t *pa
 	 * and 2 for IPv4 or 1 for IPv6. UCX reads it there.
 	 */
 	r->ud_packet_type = payload[0] >> 4 == 6 ? 9 : 10;
+	if (dpa_unlikely(qp->slow.inspected) && !qp->gsi &&
+	    (syn = dpa_recv_injected(qp, DPA_CQE_RECV)))
+		goto fail;
 	syn = dpa_rwqe_iov(qp, w, 0, s->len, iov, &cnt);
 	if (!syn)
 		syn = dpa_scatter_unasked(qp, s, payload, iov, cnt);
@@ -412,11 +418,13 @@ void dpa_ud_rx(struct dpa_hw_qp *qp, const struct dpa_slot *s, const uint8_t *pa
 		dpa_count(qp->hw, DPA_CNT_rx_dropped, 1);
 		return;
 	}
+	if (syn)
+		goto fail;
 	r->have_wqe = false;
-	if (syn) {
-		dpa_recv_cqe(qp, w->wr_id, DPA_CQE_RECV, dpa_status_of(syn), syn, 0, NULL);
-		dpa_qp_to_error(qp);
-		return;
-	}
 	dpa_recv_cqe(qp, w->wr_id, DPA_CQE_RECV, DPA_CQE_OK, 0, s->len, s);
+	return;
+fail:
+	r->have_wqe = false;
+	dpa_recv_cqe(qp, w->wr_id, DPA_CQE_RECV, dpa_status_of(syn), syn, 0, NULL);
+	dpa_qp_to_error(qp);
 }

@@ -37,6 +37,7 @@ static int load_config(struct dpa_context *ctx)
 		return ret;
 	}
 	dpa_log_setup(cfg.log_file, (int)cfg.log);
+	dpa_hw_inject_begin(&cfg.inject);
 	ctx->blueflame = cfg.blueflame;
 	return cfg.disable ? ENODEV : 0;
 }
@@ -74,6 +75,8 @@ struct verbs_context *dpa_open_context(struct ibv_device *device, int cmd_fd,
 	if (!ctx)
 		return NULL;
 	ret = load_config(ctx);
+	if (!ret && dpa_hw_injecting(DPA_INJECT_CALL))
+		ret = dpav_injected("open_device", 0, 0, DPA_INJECT_ANY);
 	if (ret)
 		goto err_config;
 	ctx->async = dpa_async_create(ctx);

@@ -222,7 +222,7 @@ struct dpa_batch {
 	struct dpa_wqe_ctrl *wqe;
 	uint8_t *at;
 	uint32_t pi, count;   /* values of the SQ at wr_start */
-	int err;	      /* wr.c; EIO: a dead context, the lock is not held */
+	int err;	      /* wr.c; BATCH_DEAD: a dead context, the lock is not held */
 	uint32_t needs;	      /* missing parts of the request: DPA_NEEDS_*; UD, XRC */
 	uint8_t *aside;	      /* room for a WQE that may wrap; NULL: another kind of QP */
 	struct dpa_mw *bound; /* windows that it binds; NULL: none */
@@ -301,7 +301,16 @@ static inline struct dpav_qp *to_dpa_qp(struct ibv_qp *qp)
 
 static inline bool dpa_word_alive(const uint32_t *alive)
 {
-	return dpa_likely(__atomic_load_n(alive, __ATOMIC_RELAXED) == 1);
+	return dpa_likely(__atomic_load_n(alive, __ATOMIC_RELAXED) != 0);
+}
+
+/*
+ * The same for the data path: false, too, if the call may have to fail on request. Then
+ * dpav_asks_call() decides.
+ */
+static inline bool dpa_word_plain(const uint32_t *alive)
+{
+	return dpa_likely(__atomic_load_n(alive, __ATOMIC_RELAXED) == DPA_HW_ALIVE);
 }
 
 static inline bool dpa_alive(struct ibv_context *c)
@@ -328,6 +337,17 @@ struct verbs_context *dpa_open_context(struct ibv_device *device, int cmd_fd,
 				       const struct dpa_context *of);
 
 void dpa_free_context(struct ibv_context *context);
+
+/* ---- inject.c */
+/* Count a call (struct dpa_hw_call). Returns the errno that it shall fail with, or 0. */
+int dpav_injected(const char *call, uint64_t size, uint32_t qpn, int to);
+/*
+ * For a call of the data path whose word is not plain: EIO, if the context is dead; else as
+ * dpav_injected().
+ */
+int dpav_asks_call(const uint32_t *alive, const char *call, uint32_t qpn);
+/* Use the rules of the setting, in programs that call rdma_cm before they open the device, too. */
+void dpav_inject_begin(void);
 
 /* ---- device.c */
 int dpa_query_device_ex(struct ibv_context *context, const struct ibv_query_device_ex_input *input,

@@ -22,7 +22,7 @@ struct options {
 	bool no_preload;
 	bool print_env;
 	bool copy_sysfs; /* work of dpa-run itself: program[0] is the destination */
-	const char *capture, *fault, *link;
+	const char *capture, *fault, *inject, *link;
 	char **program; /* with its arguments; NULL: none given */
 };
 
@@ -57,6 +57,9 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 	case 'f':
 		o->fault = arg;
 		return 0;
+	case 'i':
+		o->inject = arg;
+		return 0;
 	case 'l':
 		o->link = arg;
 		return 0;
@@ -81,6 +84,10 @@ static const struct argp_option option_list[] = {
 	{"capture", 'c', "FILE", 0, "Record every packet of dpa0 in a pcapng file", 0},
 	{"fault", 'f', "SPEC", 0,
 	 "What the links do to packets, as in drop=1%,dup=1%,reorder=1%,delay=5%:200us,seed=7", 0},
+	{"inject", 'i', "SPEC", 0,
+	 "Failures of calls, completions and events, as in "
+	 "reg_mr=ENOMEM,n=3+wc=RETRY_EXC_ERR,n=100+seed=7; @FILE: a scenario",
+	 0},
 	{"link", 'l', "SPEC", 0,
 	 "The network that packets to it pass, as in "
 	 "rate=1G,delay=50us,queue=256K,ecn=40K:200K:1%,seed=7",
@@ -115,7 +122,8 @@ static void parse_args(struct options *o, int argc, char **argv)
 		die(EXIT_USAGE, "wrong options: see dpa-run --help");
 	if (!o->program && !o->print_env)
 		die(EXIT_USAGE, "no PROGRAM given: see dpa-run --help");
-	if (o->print_env && (o->program || o->no_preload || o->capture || o->fault || o->link))
+	if (o->print_env &&
+	    (o->program || o->no_preload || o->capture || o->fault || o->inject || o->link))
 		die(EXIT_USAGE, "--print-env takes no PROGRAM and no other option");
 }
 
@@ -126,6 +134,8 @@ static void set_links(const struct options *o)
 
 	if (o->fault && setenv("DPA_FAULT", o->fault, 1))
 		die(EXIT_FAILED, "DPA_FAULT: %s", strerror(errno));
+	if (o->inject && setenv("DPA_INJECT", o->inject, 1))
+		die(EXIT_FAILED, "DPA_INJECT: %s", strerror(errno));
 	if (o->link && setenv("DPA_LINK", o->link, 1))
 		die(EXIT_FAILED, "DPA_LINK: %s", strerror(errno));
 	if (!o->capture)

@@ -24,7 +24,7 @@ struct ctl {
 	int npids;
 	const char *file; /* decode, simulate */
 	const char *args[MAX_ARGS];
-	int nargs;	   /* fault, link, pcc */
+	int nargs;	   /* fault, link, inject, pcc */
 	const char *to;	   /* capture, simulate: the file to write */
 	const char *image; /* simulate: the program of the DPA */
 	/* capture: how many packets; how long (pcc, too); 0: no end */
@@ -39,7 +39,7 @@ struct ctl {
 typedef void command_fn(struct ctl *c);
 command_fn cmd_status, cmd_ps, cmd_uar, cmd_counters, cmd_config, cmd_decode, cmd_fault,
 	cmd_capture, cmd_dpa, cmd_pcc, cmd_doctor, cmd_enable, cmd_disable, cmd_caps, cmd_link,
-	cmd_simulate, cmd_trace, cmd_explain, cmd_report;
+	cmd_simulate, cmd_trace, cmd_explain, cmd_report, cmd_inject;
 
 /* main.c */
 _Noreturn void die(int status, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

@@ -33,6 +33,7 @@ static const struct command {
 	{"enable", cmd_enable, NO_BOARD, NOTHING},
 	{"explain", cmd_explain, NO_BOARD, WORDS},
 	{"fault", cmd_fault, NEEDS_BOARD, WORDS},
+	{"inject", cmd_inject, NEEDS_BOARD, WORDS},
 	{"link", cmd_link, NEEDS_BOARD, WORDS},
 	{"pcc", cmd_pcc, NEEDS_BOARD, WORDS},
 	{"ps", cmd_ps, NEEDS_BOARD, PIDS},
@@ -44,8 +45,8 @@ static const struct command {
 	/* clang-format on */
 };
 #define COMMANDS                                                                                   \
-	"status, ps, dpa, uar, counters, config, caps, fault, link, pcc, capture, decode, "        \
-	"trace, report, explain, simulate, doctor, enable or disable"
+	"status, ps, dpa, uar, counters, config, caps, fault, inject, link, pcc, capture, "        \
+	"decode, trace, report, explain, simulate, doctor, enable or disable"
 
 struct options {
 	struct ctl *c;
@@ -161,7 +162,8 @@ static const struct argp_option option_list[] = {
 static const struct argp argp = {
 	.options = option_list,
 	.parser = parse_opt,
-	.args_doc = "COMMAND [PID...]\nfault set SPEC|off|show\nlink set SPEC|off|show\n"
+	.args_doc = "COMMAND [PID...]\nfault set SPEC|off|show\ninject PID [SPEC|off|show]\n"
+		    "link set SPEC|off|show\n"
 		    "capture -w FILE\ntrace -w FILE [PID...]\ntrace -w FILE -- PROGRAM [ARG...]\n"
 		    "report -w FILE\ndecode FILE\nexplain [STATUS [VENDOR_ERR]]\nsimulate SCENARIO "
 		    "[-w FILE]\n"
@@ -183,6 +185,9 @@ static const struct argp argp = {
 	       "  fault set SPEC, fault off, fault [show]\n"
 	       "                  what the links of all processes do to packets; SPEC as in\n"
 	       "                  drop=1%,dup=1%,reorder=1%,delay=5%:200us,corrupt=0.1%,seed=7\n"
+	       "  inject PID SPEC, inject PID off, inject [PID]\n"
+	       "                  failures of calls, completions and events of a process; SPEC as\n"
+	       "                  in reg_mr=ENOMEM,n=3+wc=RETRY_EXC_ERR,n=100+seed=7\n"
 	       "  link set SPEC, link off, link [show]\n"
 	       "                  the network in front of each process; SPEC as in\n"
 	       "                  rate=1G,delay=50us,queue=256K,ecn=40K:200K:1%,pfc,seed=7\n"

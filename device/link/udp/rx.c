@@ -182,7 +182,9 @@ static bool is_good(struct batch *b, struct dpa_frame *f, struct dpa_roce_pkt *p
 	bool good = dpa_frame_check(b->hw, f, pkt);
 
 	b->packets++;
-	if (dpa_likely(!atomic_load_explicit(&b->hw->inspect, memory_order_relaxed)) || b->arrived)
+	if (dpa_likely(!(atomic_load_explicit(&b->hw->inspect, memory_order_relaxed) &
+			 DPA_INSPECT_FRAMES)) ||
+	    b->arrived)
 		return good;
 	if (good && is_modelled(b, f, pkt->dqpn)) {
 		dpa_inspect(b->hw, DPA_AT_RX, f, dpa_udp_arrive, b->hw);

@@ -28,6 +28,7 @@
 #include <rdma/rdma_user_cm.h>
 #include <dpa_cm_port.h>
 #include <dpa_hw.h>
+#include <knobs.h>
 #include "cm/cm.h"
 
 /* Values of enum rdma_cm_event_type (rdma_cma.h of librdmacm, which may not be installed). */
@@ -277,6 +278,12 @@ struct cma {
 	uint32_t num_peers;
 };
 extern struct cma cma;
+
+/* True if the operation shall end in this event: an injected failure. */
+static inline bool cma_asked(enum cma_event_type type)
+{
+	return dpa_hw_injecting(DPA_INJECT_CM) && dpa_hw_inject_cm(type);
+}
 
 void cma_lock(void);
 void cma_unlock(void);

@@ -77,6 +77,24 @@ static struct dpa_gsi_addr addr_of(const struct dpav_cm_path *p)
 	return a;
 }
 
+/*
+ * An injected failure (docs/inject.md): no request is sent. The connection ends as after the last
+ * repetition of the request, or as after the REJ of a host without a listener.
+ */
+static bool connect_ends(struct cma_conn *c)
+{
+	struct dpav_cm_event ev = {.type = DPA_CM_EV_UNREACHABLE, .status = -ETIMEDOUT};
+
+	if (cma_asked(CMA_REJECTED)) {
+		ev.type = DPA_CM_EV_REJ;
+		ev.status = DPA_CM_REJ_SERVICE_ID;
+	} else if (!cma_asked(CMA_UNREACHABLE)) {
+		return false;
+	}
+	cma_on_event(c, &ev);
+	return true;
+}
+
 static int connect_from_id(struct cma_id *id, const struct rdma_ucm_conn_param *p,
 			   const struct rdma_ucm_ece *ece)
 {
@@ -104,6 +122,8 @@ static int connect_from_id(struct cma_id *id, const struct rdma_ucm_conn_param *
 	id->conn->addr = addr_of(&id->path);
 	id->conn->asked = cma_now();
 	id->state = CMA_CONNECT;
+	if (connect_ends(id->conn))
+		return 0;
 	err = cma_step(id->conn, &in);
 	if (err) {
 		cma_conn_free(id->conn);

@@ -94,6 +94,10 @@ static int resolve_id(struct cma_id *id, const union cma_addr *src, const union 
 		cma_event(id, CMA_ADDR_ERROR, -ENODEV); /* it may be tried again */
 		return 0;
 	}
+	if (!err && cma_asked(CMA_ADDR_ERROR)) {
+		cma_event(id, CMA_ADDR_ERROR, -ETIMEDOUT);
+		return 0;
+	}
 	if (err || cma_neighbour_wait(id, timeout_ms))
 		return err;
 	id->state = CMA_ADDR_DONE;
@@ -171,7 +175,7 @@ int cma_resolve_route(struct cma_channel *ch, uint32_t num)
 		err = EINVAL;
 	if (!err)
 		err = cma_engine_start(); /* again, in a forked child */
-	if (!err && make_path(id)) {
+	if (!err && (make_path(id) || cma_asked(CMA_ROUTE_ERROR))) {
 		cma_event(id, CMA_ROUTE_ERROR, -ENETUNREACH);
 	} else if (!err) {
 		id->state = CMA_ROUTE_DONE;

@@ -9,11 +9,14 @@
  * In a forked child (dpa.h) no table is read: verbs fail there by themselves, and verbs that
  * destroy free memory.
  *
+ * - it may be asked to fail (docs/inject.md), after the look-ups and before anything is changed;
+ *
  * A verb is one of CALL, MAKE, END; the _BARE ones are for objects without a public handle.
  */
 #ifndef DPA_CALL_H
 #define DPA_CALL_H
 
+#include <knobs.h>
 #include "control/control.h"
 
 static inline struct dpav_handles *call_handles(struct ibv_context *context)
@@ -39,6 +42,22 @@ static inline int find_handle(struct ibv_context *context, const void *obj, uint
 #define WITH(c, obj)	  ((obj) && (obj)->context == (c) ? ON(obj) : 0)
 #define WITH_BARE(c, obj) ((obj) && (obj)->context == (c) ? ON_BARE(obj) : 0)
 
+/* ------------------------------------------------------- injected failures */
+
+/*
+ * The result of the look-ups, or else the errno that the verb shall fail with, or 0. func: dpa_ctl_X
+ * of the verb X. The rest: what rules may select it by (struct dpa_hw_call).
+ */
+static inline int may_call(int first, const char *func, uint64_t size, uint32_t qpn, int to)
+{
+	if (first || !dpa_hw_injecting(DPA_INJECT_CALL))
+		return first;
+	return dpav_injected(func + sizeof("dpa_ctl_") - 1, size, qpn, to);
+}
+#define MAY_CALL(first)		    may_call((first), __func__, 0, 0, DPA_INJECT_ANY)
+#define MAY_CALL_SIZED(first, size) may_call((first), __func__, (size), 0, DPA_INJECT_ANY)
+#define MAY_CALL_QP(first, qp, to)  may_call((first), __func__, 0, (qp)->qp_num, (to))
+
 static inline int call_ends(int was, int ret)
 {
 	errno = ret ? ret : was;
@@ -48,7 +67,9 @@ static inline int call_ends(int was, int ret)
 /* ------------------------------------------------------------ kinds of verbs */
 
 /* A verb that returns 0 or an errno. `first`: result of its look-ups. */
-#define CALL(first, call)                                                                          \
+#define CALL(first, call) CALL_ASKED(MAY_CALL(first), call)
+/* The same after the result of MAY_CALL*(). */
+#define CALL_ASKED(first, call)                                                                    \
 	do {                                                                                       \
 		int was_ = errno, ret_ = (first);                                                  \
                                                                                                    \
@@ -93,8 +114,9 @@ static inline void *call_made(struct ibv_context *context, void *obj, uint32_t h
 		obj_ = (call);                                                                     \
 		return call_made(c_, obj_, obj_ ? (number) : 0, was_);                             \
 	} while (0)
-#define MAKE(type, c, first, call)	MAKE_AS(type, c, first, call, obj_->handle)
-#define MAKE_BARE(type, c, first, call) MAKE_AS(type, c, first, call, 0)
+#define MAKE(type, c, first, call)	 MAKE_AS(type, c, MAY_CALL(first), call, obj_->handle)
+#define MAKE_ASKED(type, c, first, call) MAKE_AS(type, c, first, call, obj_->handle)
+#define MAKE_BARE(type, c, first, call)	 MAKE_AS(type, c, MAY_CALL(first), call, 0)
 
 static inline int may_end(struct ibv_context *context, const void *obj, uint32_t handle)
 {
@@ -115,17 +137,19 @@ static inline int call_ended(struct ibv_context *context, const void *obj, uint3
 }
 
 /* A verb that frees an object: removes it from the table before its memory can be reused. */
-#define END_AS(obj, number, call)                                                                  \
+#define END_AS(obj, number, asked, call)                                                           \
 	do {                                                                                       \
 		struct ibv_context *c_ = (obj)->context;                                           \
 		const void *obj_ = (obj);                                                          \
 		uint32_t number_ = (number);                                                       \
-		int was_ = errno, ret_ = may_end(c_, obj_, number_);                               \
+		int was_ = errno, ret_ = (asked);                                                  \
                                                                                                    \
+		ret_ = ret_ ? ret_ : may_end(c_, obj_, number_);                                   \
 		return ret_ ? call_ends(was_, ret_) : call_ended(c_, obj_, number_, was_, (call)); \
 	} while (0)
-#define END(obj, call)	    END_AS(obj, (obj)->handle, call)
-#define END_BARE(obj, call) END_AS(obj, 0, call)
+#define END(obj, call)		    END_AS(obj, (obj)->handle, MAY_CALL(0), call)
+#define END_ASKED(obj, asked, call) END_AS(obj, (obj)->handle, asked, call)
+#define END_BARE(obj, call)	    END_AS(obj, 0, MAY_CALL(0), call)
 
 /* The same for verbs without a result: after a changed handle they do nothing. */
 #define UNIMPORT(obj, call)                                                                        \

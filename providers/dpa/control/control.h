@@ -109,9 +109,9 @@ int dpa_ctl_destroy_ah(struct ibv_ah *ah);
 struct ibv_wq *dpa_ctl_create_wq(struct ibv_context *context, struct ibv_wq_init_attr *attr);
 int dpa_ctl_modify_wq(struct ibv_wq *wq, struct ibv_wq_attr *attr);
 int dpa_ctl_destroy_wq(struct ibv_wq *wq);
-struct ibv_rwq_ind_table *dpa_ctl_create_ind_table(struct ibv_context *context,
-						   struct ibv_rwq_ind_table_init_attr *attr);
-int dpa_ctl_destroy_ind_table(struct ibv_rwq_ind_table *table);
+struct ibv_rwq_ind_table *dpa_ctl_create_rwq_ind_table(struct ibv_context *context,
+						       struct ibv_rwq_ind_table_init_attr *attr);
+int dpa_ctl_destroy_rwq_ind_table(struct ibv_rwq_ind_table *table);
 struct ibv_flow *dpa_ctl_create_flow(struct ibv_qp *qp, struct ibv_flow_attr *attr);
 int dpa_ctl_destroy_flow(struct ibv_flow *flow);
 struct ibv_counters *dpa_ctl_create_counters(struct ibv_context *context,

@@ -98,7 +98,8 @@ int dpa_ctl_close_xrcd(struct ibv_xrcd *xrcd)
 struct ibv_mr *dpa_ctl_reg_mr(struct ibv_pd *pd, void *addr, size_t length, uint64_t iova,
 			      int access)
 {
-	MAKE(struct ibv_mr, pd->context, ON(pd), dpa_reg_mr(pd, addr, length, iova, access));
+	MAKE_ASKED(struct ibv_mr, pd->context, MAY_CALL_SIZED(ON(pd), length),
+		   dpa_reg_mr(pd, addr, length, iova, access));
 }
 
 struct ibv_mr *dpa_ctl_reg_foreign_mr(struct ibv_pd *pd, const struct dpadv_foreign_mr *mr)
@@ -109,8 +110,8 @@ struct ibv_mr *dpa_ctl_reg_foreign_mr(struct ibv_pd *pd, const struct dpadv_fore
 struct ibv_mr *dpa_ctl_reg_dmabuf_mr(struct ibv_pd *pd, uint64_t offset, size_t length,
 				     uint64_t iova, int fd, int access)
 {
-	MAKE(struct ibv_mr, pd->context, ON(pd),
-	     dpa_reg_dmabuf_mr(pd, offset, length, iova, fd, access));
+	MAKE_ASKED(struct ibv_mr, pd->context, MAY_CALL_SIZED(ON(pd), length),
+		   dpa_reg_dmabuf_mr(pd, offset, length, iova, fd, access));
 }
 
 static int with_dm(struct ibv_pd *pd, const struct ibv_dm *dm)
@@ -123,8 +124,8 @@ static int with_dm(struct ibv_pd *pd, const struct ibv_dm *dm)
 struct ibv_mr *dpa_ctl_reg_dm_mr(struct ibv_pd *pd, struct ibv_dm *dm, uint64_t offset,
 				 size_t length, unsigned int access)
 {
-	MAKE(struct ibv_mr, pd->context, with_dm(pd, dm),
-	     dpa_reg_dm_mr(pd, dm, offset, length, access));
+	MAKE_ASKED(struct ibv_mr, pd->context, MAY_CALL_SIZED(with_dm(pd, dm), length),
+		   dpa_reg_dm_mr(pd, dm, offset, length, access));
 }
 
 struct ibv_mr *dpa_ctl_alloc_null_mr(struct ibv_pd *pd)
@@ -170,8 +171,8 @@ static int rereg_and_change(struct verbs_mr *vmr, int flags, struct ibv_pd *pd, 
 int dpa_ctl_rereg_mr(struct verbs_mr *vmr, int flags, struct ibv_pd *pd, void *addr, size_t length,
 		     int access)
 {
-	CALL(with_mr(&vmr->ibv_mr, flags, pd),
-	     rereg_and_change(vmr, flags, pd, addr, length, access));
+	CALL_ASKED(MAY_CALL_SIZED(with_mr(&vmr->ibv_mr, flags, pd), length),
+		   rereg_and_change(vmr, flags, pd, addr, length, access));
 }
 
 int dpa_ctl_dereg_mr(struct verbs_mr *vmr)
@@ -191,7 +192,8 @@ int dpa_ctl_dealloc_mw(struct ibv_mw *mw)
 
 struct ibv_dm *dpa_ctl_alloc_dm(struct ibv_context *context, struct ibv_alloc_dm_attr *attr)
 {
-	MAKE(struct ibv_dm, context, 0, dpa_alloc_dm(context, attr));
+	MAKE_ASKED(struct ibv_dm, context, MAY_CALL_SIZED(0, attr->length),
+		   dpa_alloc_dm(context, attr));
 }
 
 int dpa_ctl_free_dm(struct ibv_dm *dm)

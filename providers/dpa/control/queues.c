@@ -167,7 +167,9 @@ struct ibv_qp *dpa_ctl_open_qp(struct ibv_context *context, struct ibv_qp_open_a
 
 int dpa_ctl_modify_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask)
 {
-	CALL(ON(qp), dpa_modify_qp(qp, attr, mask));
+	CALL_ASKED(
+		MAY_CALL_QP(ON(qp), qp, mask & IBV_QP_STATE ? (int)attr->qp_state : DPA_INJECT_ANY),
+		dpa_modify_qp(qp, attr, mask));
 }
 
 int dpa_ctl_modify_qp_rate_limit(struct ibv_qp *qp, struct ibv_qp_rate_limit_attr *attr)
@@ -178,7 +180,7 @@ int dpa_ctl_modify_qp_rate_limit(struct ibv_qp *qp, struct ibv_qp_rate_limit_att
 int dpa_ctl_query_qp(struct ibv_qp *qp, struct ibv_qp_attr *attr, int mask,
 		     struct ibv_qp_init_attr *init)
 {
-	CALL(ON(qp), dpa_query_qp(qp, attr, mask, init));
+	CALL_ASKED(MAY_CALL_QP(ON(qp), qp, DPA_INJECT_ANY), dpa_query_qp(qp, attr, mask, init));
 }
 
 int dpa_ctl_query_ece(struct ibv_qp *qp, struct ibv_ece *ece)
@@ -203,7 +205,7 @@ int dpa_ctl_detach_mcast(struct ibv_qp *qp, const union ibv_gid *gid, uint16_t l
 
 int dpa_ctl_destroy_qp(struct ibv_qp *qp)
 {
-	END(qp, dpa_destroy_qp(qp));
+	END_ASKED(qp, MAY_CALL_QP(0, qp, DPA_INJECT_ANY), dpa_destroy_qp(qp));
 }
 
 /* ---------------------------------------------------------- address handles */

@@ -32,16 +32,16 @@ static int with_wqs(struct ibv_context *c, const struct ibv_rwq_ind_table_init_a
 	return ret;
 }
 
-struct ibv_rwq_ind_table *dpa_ctl_create_ind_table(struct ibv_context *context,
-						   struct ibv_rwq_ind_table_init_attr *attr)
+struct ibv_rwq_ind_table *dpa_ctl_create_rwq_ind_table(struct ibv_context *context,
+						       struct ibv_rwq_ind_table_init_attr *attr)
 {
-	MAKE_AS(struct ibv_rwq_ind_table, context, with_wqs(context, attr),
+	MAKE_AS(struct ibv_rwq_ind_table, context, MAY_CALL(with_wqs(context, attr)),
 		dpa_create_ind_table(context, attr), (uint32_t)obj_->ind_tbl_handle);
 }
 
-int dpa_ctl_destroy_ind_table(struct ibv_rwq_ind_table *table)
+int dpa_ctl_destroy_rwq_ind_table(struct ibv_rwq_ind_table *table)
 {
-	END_AS(table, (uint32_t)table->ind_tbl_handle, dpa_destroy_ind_table(table));
+	END_AS(table, (uint32_t)table->ind_tbl_handle, MAY_CALL(0), dpa_destroy_ind_table(table));
 }
 
 struct ibv_flow *dpa_ctl_create_flow(struct ibv_qp *qp, struct ibv_flow_attr *attr)

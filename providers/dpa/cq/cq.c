@@ -282,8 +282,9 @@ int dpa_poll_cq(struct ibv_cq *ibcq, int n, struct ibv_wc *wc)
 	struct dpa_cq *cq = to_dpa_cq(ibcq);
 	int got;
 
-	if (!dpa_word_alive(cq->alive))
-		return -EIO;
+	if (dpa_unlikely(!dpa_word_plain(cq->alive)) &&
+	    (got = dpav_asks_call(cq->alive, "poll_cq", 0)))
+		return -got;
 	got = cq_drain(cq, n, wc);
 	if (dpa_likely(got)) {
 		dpa_cq_polled(cq);

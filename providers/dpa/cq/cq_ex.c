@@ -87,9 +87,11 @@ static __attribute__((noinline)) int ex_start_again(struct dpa_cq *cq)
 static int ex_start_poll(struct ibv_cq_ex *ex, struct ibv_poll_cq_attr *attr)
 {
 	struct dpa_cq *cq = ex_cq(ex);
+	int err;
 
-	if (!dpa_word_alive(cq->alive))
-		return EIO;
+	if (dpa_unlikely(!dpa_word_plain(cq->alive)) &&
+	    (err = dpav_asks_call(cq->alive, "poll_cq", 0)))
+		return err;
 	if (dpa_unlikely(attr->comp_mask))
 		return EINVAL;
 	dpa_lock_take(&cq->lock);

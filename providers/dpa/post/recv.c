@@ -38,17 +38,16 @@ static inline int post_recv_wr(struct dpa_rq *rq, const struct ibv_recv_wr *wr)
 
 static int recv_refused(const struct dpav_qp *qp)
 {
-	if (!dpa_word_alive(qp->alive))
-		return EIO;
 	if (qp->vqp.qp.srq || qp->rss ||
 	    atomic_load_explicit(&qp->state, memory_order_relaxed) == DPA_QPS_RESET)
 		return EINVAL;
 	return 0;
 }
 
-int dpa_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
+/* Posts the receives before `end`. */
+static inline int post_before(struct dpav_qp *qp, struct ibv_recv_wr *wr,
+			      const struct ibv_recv_wr *end, struct ibv_recv_wr **bad)
 {
-	struct dpav_qp *qp = to_dpa_qp(ibqp);
 	struct dpa_rq *rq = &qp->rq;
 	int ret = recv_refused(qp);
 
@@ -57,7 +56,7 @@ int dpa_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr, struct ibv_recv_w
 		return ret;
 	}
 	dpa_lock_take(&rq->lock);
-	for (; wr; wr = wr->next) {
+	for (; wr != end; wr = wr->next) {
 		ret = post_recv_wr(rq, wr);
 		if (dpa_unlikely(ret)) {
 			*bad = wr;
@@ -72,4 +71,29 @@ int dpa_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr, struct ibv_recv_w
 	 */
 	dpa_hw_ring_rq(qp->hw);
 	return ret;
+}
+
+/* One of the receives may have to fail: those before it are posted. */
+static __attribute__((cold, noinline)) int post_asking(struct dpav_qp *qp, struct ibv_recv_wr *wr,
+						       struct ibv_recv_wr **bad)
+{
+	struct ibv_recv_wr *end = wr;
+	int err = 0, ret;
+
+	for (; end && !err; end = err ? end : end->next)
+		err = dpav_asks_call(qp->alive, "post_recv", qp->vqp.qp.qp_num);
+	ret = end == wr ? 0 : post_before(qp, wr, end, bad);
+	if (ret || !err)
+		return ret;
+	*bad = end;
+	return err;
+}
+
+int dpa_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
+{
+	struct dpav_qp *qp = to_dpa_qp(ibqp);
+
+	if (dpa_unlikely(!dpa_word_plain(qp->alive)))
+		return post_asking(qp, wr, bad);
+	return post_before(qp, wr, NULL, bad);
 }

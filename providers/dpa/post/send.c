@@ -235,18 +235,15 @@ static inline int post_send_wr(struct dpa_sq *sq, const struct ibv_send_wr *wr)
 	return 0;
 }
 
-int dpa_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
+/* Posts the requests before `end`. */
+static inline int post_before(struct dpav_qp *qp, struct ibv_send_wr *wr,
+			      const struct ibv_send_wr *end, struct ibv_send_wr **bad)
 {
-	struct dpav_qp *qp = to_dpa_qp(ibqp);
 	struct dpa_sq *sq = &qp->sq;
 	uint32_t first, placement, rung = 0;
 	uint64_t began;
 	int ret = 0;
 
-	if (dpa_unlikely(!dpa_word_alive(qp->alive))) {
-		*bad = wr;
-		return EIO;
-	}
 	if (dpa_unlikely(atomic_load_explicit(&qp->state, memory_order_relaxed) < DPA_QPS_RTS)) {
 		*bad = wr;
 		return EINVAL;
@@ -254,7 +251,7 @@ int dpa_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr, struct ibv_send_w
 	began = dpa_trace_begin();
 	dpa_lock_take(&sq->lock);
 	first = sq->pi;
-	for (; wr; wr = wr->next) {
+	for (; wr != end; wr = wr->next) {
 		ret = post_send_wr(sq, wr);
 		if (dpa_unlikely(ret)) {
 			*bad = wr;
@@ -273,6 +270,31 @@ int dpa_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr, struct ibv_send_w
 	dpa_lock_drop(&sq->lock);
 	sq_ring(qp->hw, placement);
 	return ret;
+}
+
+/* One of the requests may have to fail: those before it are posted. */
+static __attribute__((cold, noinline)) int post_asking(struct dpav_qp *qp, struct ibv_send_wr *wr,
+						       struct ibv_send_wr **bad)
+{
+	struct ibv_send_wr *end = wr;
+	int err = 0, ret;
+
+	for (; end && !err; end = err ? end : end->next)
+		err = dpav_asks_call(qp->alive, "post_send", qp->vqp.qp.qp_num);
+	ret = end == wr ? 0 : post_before(qp, wr, end, bad);
+	if (ret || !err)
+		return ret;
+	*bad = end;
+	return err;
+}
+
+int dpa_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
+{
+	struct dpav_qp *qp = to_dpa_qp(ibqp);
+
+	if (dpa_unlikely(!dpa_word_plain(qp->alive)))
+		return post_asking(qp, wr, bad);
+	return post_before(qp, wr, NULL, bad);
 }
 
 #define SAME(a, b) static_assert((int)(a) == (int)(b), #a)

@@ -7,6 +7,7 @@
  * Functions on the path of each request have two variants. `plain` is for RC and UC QPs, whose
  * requests consist of data only and whose opcode is valid for them. `any` checks this.
  */
+#include <limits.h>
 #include <stdlib.h>
 #include "post/sq.h"
 
@@ -18,7 +19,8 @@ static struct dpav_qp *ex_qp(struct ibv_qp_ex *ex)
 /* ------------------------------------------------------------------- batch */
 
 /* b->err besides 0 and an errno: the current request is written elsewhere. */
-#define ASIDE (-1)
+#define ASIDE	   (-1)
+#define BATCH_DEAD INT_MAX /* the context is dead; complete returns EIO */
 
 static __attribute__((cold, noinline)) void batch_fail(struct dpa_batch *b, int err)
 {
@@ -43,20 +45,26 @@ static inline void wr_begin(struct dpav_qp *qp)
 
 static __attribute__((cold, noinline)) void wr_start_slowly(struct dpav_qp *qp)
 {
+	int err = dpa_word_plain(qp->alive)
+			  ? 0
+			  : dpav_asks_call(qp->alive, "post_send", qp->vqp.qp.qp_num);
+
 	if (!dpa_word_alive(qp->alive)) {
-		qp->batch.err = EIO;
+		qp->batch.err = BATCH_DEAD;
 		qp->batch.at = NULL;
 		return;
 	}
 	dpa_lock_take(&qp->sq.lock);
 	wr_begin(qp);
+	if (err)
+		batch_fail(&qp->batch, err);
 }
 
 static void wr_start(struct ibv_qp_ex *ex)
 {
 	struct dpav_qp *qp = ex_qp(ex);
 
-	if (dpa_unlikely(!dpa_word_alive(qp->alive)) || dpa_unlikely(!dpa_lock_try(&qp->sq.lock)))
+	if (dpa_unlikely(!dpa_word_plain(qp->alive)) || dpa_unlikely(!dpa_lock_try(&qp->sq.lock)))
 		wr_start_slowly(qp);
 	else
 		wr_begin(qp);
@@ -100,7 +108,7 @@ static void wr_abort(struct ibv_qp_ex *ex)
 {
 	struct dpav_qp *qp = ex_qp(ex);
 
-	if (qp->batch.err == EIO)
+	if (qp->batch.err == BATCH_DEAD)
 		return;
 	undo_batch(qp);
 	dpa_lock_drop(&qp->sq.lock);
@@ -132,7 +140,7 @@ static __attribute__((noinline)) int wr_complete_any(struct ibv_qp_ex *ex)
 		return wr_finish(qp);
 	err = qp->batch.err; /* the batch ends with the lock */
 	wr_abort(ex);
-	return err;
+	return err == BATCH_DEAD ? EIO : err;
 }
 
 static int wr_complete_plain(struct ibv_qp_ex *ex)

@@ -277,19 +277,16 @@ int dpa_destroy_srq(struct ibv_srq *ibsrq)
 
 /* -------------------------------------------------------------------- post */
 
-int dpa_post_srq_recv(struct ibv_srq *ibsrq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
+/* Posts the receives before `end`. */
+static inline int post_before(struct dpa_srq *srq, struct ibv_recv_wr *wr,
+			      const struct ibv_recv_wr *end, struct ibv_recv_wr **bad)
 {
-	struct dpa_srq *srq = to_dpa_srq(ibsrq);
 	uint32_t ci;
 	int ret = 0;
 
-	if (!dpa_alive(ibsrq->context)) {
-		*bad = wr;
-		return EIO;
-	}
 	dpa_lock_take(&srq->lock);
 	ci = __atomic_load_n(&srq->dbrec->rq_ci, __ATOMIC_ACQUIRE);
-	for (; wr; wr = wr->next) {
+	for (; wr != end; wr = wr->next) {
 		uint8_t *at = srq->buf + (size_t)(srq->pi & (srq->max_wr - 1)) * srq->stride;
 
 		if (srq->pi - ci >= srq->max_wr)
@@ -305,4 +302,28 @@ int dpa_post_srq_recv(struct ibv_srq *ibsrq, struct ibv_recv_wr *wr, struct ibv_
 	__atomic_store_n(&srq->dbrec->rq_pi, srq->pi, __ATOMIC_RELEASE);
 	dpa_lock_drop(&srq->lock);
 	return ret;
+}
+
+/* One of the receives may have to fail: those before it are posted. */
+static __attribute__((cold, noinline)) int
+post_asking(struct ibv_srq *ibsrq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
+{
+	const uint32_t *alive = to_dpa_ctx(ibsrq->context)->alive;
+	struct ibv_recv_wr *end = wr;
+	int err = 0, ret;
+
+	for (; end && !err; end = err ? end : end->next)
+		err = dpav_asks_call(alive, "post_srq_recv", 0);
+	ret = end == wr ? 0 : post_before(to_dpa_srq(ibsrq), wr, end, bad);
+	if (ret || !err)
+		return ret;
+	*bad = end;
+	return err;
+}
+
+int dpa_post_srq_recv(struct ibv_srq *ibsrq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
+{
+	if (dpa_unlikely(!dpa_word_plain(to_dpa_ctx(ibsrq->context)->alive)))
+		return post_asking(ibsrq, wr, bad);
+	return post_before(to_dpa_srq(ibsrq), wr, NULL, bad);
 }

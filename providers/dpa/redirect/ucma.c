@@ -9,6 +9,7 @@
 #include <string.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
+#include <knobs.h>
 #include "dpa.h"
 #include "cma/cma.h"
 #include "cma/kernel.h"
@@ -399,6 +400,38 @@ static const struct command commands[] = {
 	[CMA_CMD_WRITE_CM_EVENT] = {write_event, 24, 0},
 };
 
+/* The calls of librdmacm that may fail on request (docs/inject.md). */
+static const char *const call_names[] = {
+	[RDMA_USER_CM_CMD_CREATE_ID] = "rdma_create_id",
+	[RDMA_USER_CM_CMD_DESTROY_ID] = "rdma_destroy_id",
+	[RDMA_USER_CM_CMD_BIND_IP] = "rdma_bind_addr",
+	[RDMA_USER_CM_CMD_RESOLVE_IP] = "rdma_resolve_addr",
+	[RDMA_USER_CM_CMD_RESOLVE_ROUTE] = "rdma_resolve_route",
+	[RDMA_USER_CM_CMD_CONNECT] = "rdma_connect",
+	[RDMA_USER_CM_CMD_LISTEN] = "rdma_listen",
+	[RDMA_USER_CM_CMD_ACCEPT] = "rdma_accept",
+	[RDMA_USER_CM_CMD_REJECT] = "rdma_reject",
+	[RDMA_USER_CM_CMD_DISCONNECT] = "rdma_disconnect",
+	[RDMA_USER_CM_CMD_INIT_QP_ATTR] = "rdma_init_qp_attr",
+	[RDMA_USER_CM_CMD_GET_EVENT] = "rdma_get_cm_event",
+	[RDMA_USER_CM_CMD_SET_OPTION] = "rdma_set_option",
+	[RDMA_USER_CM_CMD_NOTIFY] = "rdma_notify",
+	[RDMA_USER_CM_CMD_JOIN_IP_MCAST] = "rdma_join_multicast",
+	[RDMA_USER_CM_CMD_LEAVE_MCAST] = "rdma_leave_multicast",
+	[RDMA_USER_CM_CMD_MIGRATE_ID] = "rdma_migrate_id",
+	[RDMA_USER_CM_CMD_BIND] = "rdma_bind_addr",
+	[RDMA_USER_CM_CMD_RESOLVE_ADDR] = "rdma_resolve_addr",
+	[RDMA_USER_CM_CMD_JOIN_MCAST] = "rdma_join_multicast",
+};
+
+static int injected_call(uint32_t cmd)
+{
+	if (!dpa_hw_injecting(DPA_INJECT_CALL) ||
+	    cmd >= sizeof(call_names) / sizeof(call_names[0]) || !call_names[cmd])
+		return 0;
+	return dpav_injected(call_names[cmd], 0, 0, DPA_INJECT_ANY);
+}
+
 static int run_command(struct cma_channel *ch, const void *buf, size_t n)
 {
 	struct rdma_ucm_cmd_hdr hdr;
@@ -425,6 +458,9 @@ static int run_command(struct cma_channel *ch, const void *buf, size_t n)
 	c.room = hdr.out;
 	if (hdr.in > MAX_BODY)
 		hdr.in = MAX_BODY;
+	err = injected_call(hdr.cmd);
+	if (err)
+		return err;
 	return cma_kernel_command(ch, &hdr, c.in.bytes, &err) ? err : cmd->run(&c);
 }
 
@@ -492,7 +528,12 @@ bool dpa_hook_open(const char *path, int flags, int *fd)
 	if (strcmp(path, NODE) != 0)
 		return false;
 	*fd = -1;
-	err = cma_channel_open(flags, fd, &ch);
+	dpav_inject_begin();
+	err = 0;
+	if (dpa_hw_injecting(DPA_INJECT_CALL))
+		err = dpav_injected("rdma_create_event_channel", 0, 0, DPA_INJECT_ANY);
+	if (!err)
+		err = cma_channel_open(flags, fd, &ch);
 	if (!err) {
 		err = dpa_fd_add(*fd, &cm_fd, ch);
 		if (err) {

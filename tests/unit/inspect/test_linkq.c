@@ -3,7 +3,7 @@
 #include <criterion/criterion.h>
 #include <math.h>
 #include <string.h>
-#include "inspect/draw.h"
+#include "util/draw.h"
 #include "inspect/linkq.h"
 
 static struct dpa_linkq q;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* draw.h - random numbers that depend only on a seed and the number of a packet. */
-#ifndef DPA_INSPECT_DRAW_H
-#define DPA_INSPECT_DRAW_H
+#ifndef DPA_DRAW_H
+#define DPA_DRAW_H
 
 #include <stdint.h>
 

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * inject.c - the rules of injected failures and the function of this process: requests of dpactl, the
+ * record that tools see, what is switched while rules are in force, asynchronous events.
+ */
+#include <errno.h>
+#include <string.h>
+#include "board/board_layout.h"
+#include "ctx/qp.h"
+#include "eu/inject.h"
+#include "link/inspect.h"
+#include "tables/tables.h"
+
+#define COMPLETIONS (1u << DPA_INJECT_WC | 1u << DPA_INJECT_CQ | 1u << DPA_INJECT_EVENT)
+#define CALLS	    (1u << DPA_INJECT_CALL)
+
+_Static_assert(DPA_BOARD_INJECT_RULES == DPA_INJECT_RULES, "a count for each rule");
+
+/* With the lock of the rules held. */
+static void report_failure(void *arg, const char *line)
+{
+	struct dpa_hw *hw = arg;
+
+	dpa_log(hw, DPA_LOG_WARN, "%s", line);
+}
+
+/* The data path looks at the rules only while there are rules for it. */
+static void switch_paths(struct dpa_hw *hw)
+{
+	uint32_t bits = atomic_load_explicit(&dpa_hw_injects, memory_order_relaxed);
+
+	__atomic_store_n(hw->alive, bits & CALLS ? DPA_HW_ALIVE_ASKS : DPA_HW_ALIVE,
+			 __ATOMIC_RELAXED);
+	dpa_inspect_inject(hw, bits & COMPLETIONS);
+}
+
+static void show_rules(struct dpa_board_inject *r, uint32_t gen)
+{
+	char text[DPA_BOARD_INJECT_TEXT];
+	struct dpa_inject_spec spec;
+
+	dpa_inject_get(&spec);
+	dpa_inject_text(&spec, text, sizeof(text));
+	dpa_inject_show(r->count);
+	dpa_board_inject_follow(r, gen, text);
+}
+
+void dpa_inject_open(struct dpa_hw *hw)
+{
+	struct dpa_board_inject *r;
+
+	dpa_hw_inject_begin(&hw->cfg.inject);
+	dpa_inject_bind(report_failure, hw);
+	switch_paths(hw);
+	if (!atomic_load_explicit(&dpa_hw_injects, memory_order_relaxed))
+		return;
+	r = dpa_board_inject_mine(hw->board, true);
+	if (r)
+		show_rules(r, 0);
+}
+
+static void follow_request(struct dpa_hw *hw)
+{
+	struct dpa_board_inject *r = dpa_board_inject_mine(hw->board, false);
+	char text[DPA_BOARD_INJECT_TEXT];
+	struct dpa_inject_spec spec;
+	uint32_t gen;
+
+	if (!r || dpa_board_inject_gen(r) == dpa_board_inject_seen(r) ||
+	    !dpa_board_inject_request(r, text, &gen))
+		return;
+	if (!dpa_inject_parse(text, &spec)) {
+		dpa_log(hw, DPA_LOG_ERR,
+			"cannot inject the failures that are set for this process");
+		spec = (struct dpa_inject_spec){.set = true};
+	}
+	dpa_inject_set(&spec);
+	switch_paths(hw);
+	show_rules(r, gen);
+	dpa_log(hw, DPA_LOG_INFO, "failures to inject: %s", text);
+}
+
+/* --------------------------------------------------------------------- events */
+
+static void tell_contexts(struct dpa_hw *hw, uint32_t type)
+{
+	struct dpa_event ev = {.type = type, .port = 1};
+
+	pthread_mutex_lock(&hw->ctl);
+	for (struct dpa_hw_ctx *c = hw->ctxs; c; c = c->next)
+		if (c->event)
+			c->event(c->event_arg, &ev);
+	pthread_mutex_unlock(&hw->ctl);
+}
+
+static void raise_event(struct dpa_hw *hw, int type, uint64_t ns)
+{
+	tell_contexts(hw, (uint32_t)type);
+}
+
+void dpa_inject_tick(struct dpa_hw *hw, uint64_t now)
+{
+	uint64_t ns = 0;
+	int type;
+
+	follow_request(hw);
+	while ((type = dpa_inject_raised(&ns)) >= 0 || (type = dpa_inject_timed(now, &ns)) >= 0)
+		raise_event(hw, type, ns);
+}
+
+uint64_t dpa_inject_wait(struct dpa_hw *hw, uint64_t ns)
+{
+	uint64_t due = dpa_inject_due(), now;
+
+	if (due == UINT64_MAX)
+		return ns;
+	now = dpa_now_ns();
+	if (due <= now)
+		return 0;
+	return due - now < ns ? due - now : ns;
+}

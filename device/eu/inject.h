@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* inject.h - failures that are injected into this process, while the device is open. */
+#ifndef DPA_EU_INJECT_H
+#define DPA_EU_INJECT_H
+
+#include "ctx/hw.h"
+#include "inject/inject.h"
+
+/* Use the setting, and show the rules in force to tools. Ended by dpa_inject_unbind(). */
+void dpa_inject_open(struct dpa_hw *hw);
+/*
+ * Carry out a request of a tool, and the asynchronous events that are due. Cheap. Context: the
+ * service thread, no lock held.
+ */
+void dpa_inject_tick(struct dpa_hw *hw, uint64_t now);
+/* Return the ns, at most `ns`, until dpa_inject_tick() has an event to raise. */
+uint64_t dpa_inject_wait(struct dpa_hw *hw, uint64_t ns);
+
+#endif

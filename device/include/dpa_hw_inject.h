@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * dpa_hw_inject.h - failures that are injected into this process (docs/inject.md), for the layers
+ * that have calls of the program. The rules come from the setting `inject`, or from dpactl while the
+ * process runs. A device that fails on request is a device all the same: a driver asks it.
+ */
+#ifndef DPA_HW_INJECT_H
+#define DPA_HW_INJECT_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+struct dpa_inject_spec;
+
+/*
+ * Bit n: there are rules of line n (enum dpa_inject_line in injects.h). 0: nothing is injected.
+ * Written under a lock of the device (relaxed), read by any thread (relaxed): a call that runs while
+ * the rules change may see either value.
+ */
+extern _Atomic uint32_t dpa_hw_injects;
+
+static inline bool dpa_hw_injecting(uint32_t line)
+{
+	return __builtin_expect(atomic_load_explicit(&dpa_hw_injects, memory_order_relaxed), 0) >>
+		       line &
+	       1;
+}
+
+/*
+ * Use the rules of the setting from now on, counted from 0. Later calls do nothing until the device
+ * was closed or the process forked. spec: copied; not set: nothing happens.
+ */
+void dpa_hw_inject_begin(const struct dpa_inject_spec *spec);
+
+/* A call of the program: what rules select it by. */
+struct dpa_hw_call {
+	const char *name; /* in dpa_inject_calls[] of injects.h */
+	uint64_t size;	  /* bytes; 0: it has none */
+	uint32_t qpn;	  /* 0: it has no QP */
+	int to;		  /* modify_qp: enum ibv_qp_state; -1: it changes no state */
+};
+/*
+ * Count the call. Returns the errno that it shall fail with, or 0. Any thread; takes a leaf lock.
+ * Call it only if dpa_hw_injecting(0), after the checks that a real call makes before the device sees it.
+ */
+int dpa_hw_inject_call(const struct dpa_hw_call *call);
+/*
+ * An operation of rdma_cm that may end in this event of enum rdma_cm_event_type. True: it shall. Any
+ * thread. Call it only if dpa_hw_injecting(5).
+ */
+bool dpa_hw_inject_cm(int event);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,367 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* inject.c - see inject.h. */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+#include "util/draw.h"
+#include "inject/inject.h"
+#include "util/clock.h"
+#include "util/lock.h"
+
+#define NEWS 8u /* lines that a capture has not taken yet */
+
+_Atomic uint32_t dpa_hw_injects;
+
+static struct {
+	dpa_spin_t lock; /* protects the rest */
+	bool begun;
+	struct dpa_inject_spec spec;
+	uint64_t since; /* ns: when the rules were set */
+	struct {
+		uint64_t seen, fired;
+	} count[DPA_INJECT_RULES];
+	struct dpa_inject_count *shown;
+	dpa_inject_report_fn *report;
+	void *arg;
+	struct {
+		int type;
+		uint64_t ns;
+	} raised[DPA_INJECT_RULES];
+	uint32_t nraised;
+	uint32_t first, num; /* of news, a ring */
+	char news[NEWS][96];
+} table;
+static _Atomic uint32_t any_news, any_raised; /* hints */
+
+/* A call, completion or event that is matched against the rules, and the rule that selects it. */
+struct query {
+	enum dpa_inject_line line;
+	int call;   /* line CALL */
+	int effect; /* DPA_INJECT_ANY, or the effect that the rule must have */
+	int to, op; /* DPA_INJECT_ANY: it has none */
+	uint64_t size;
+	uint32_t qpn;
+	const struct dpa_inject_rule *rule; /* that fired */
+};
+
+static bool matches(const struct dpa_inject_rule *r, const struct query *q)
+{
+	return r->line == q->line && r->call == q->call &&
+	       (q->effect == DPA_INJECT_ANY || r->effect == q->effect) &&
+	       (r->to == DPA_INJECT_ANY || r->to == q->to) &&
+	       (r->op == DPA_INJECT_ANY || r->op == q->op) && (!r->qpn || r->qpn == q->qpn) &&
+	       (!r->above || q->size > r->above) &&
+	       (r->line != DPA_INJECT_WC || dpa_inject_status_fits(r->effect, q->op & 128));
+}
+
+static bool is_timed(const struct dpa_inject_rule *r)
+{
+	return !r->n && !r->ppm;
+}
+
+/* Counts a match. True: it is one of those that shall fail. Context: the lock. */
+static bool count_match(uint32_t i)
+{
+	const struct dpa_inject_rule *r = &table.spec.rule[i];
+	uint64_t seen = ++table.count[i].seen;
+
+	if (table.count[i].fired >= r->times)
+		return false;
+	if (r->ppm)
+		return dpa_draw_below(dpa_draw(table.spec.seed, seen, i), DPA_INJECT_MILLION) <
+		       r->ppm;
+	return seen >= r->n;
+}
+
+static void show_counts(uint32_t i)
+{
+	if (!table.shown)
+		return;
+	atomic_store_explicit(&table.shown[i].seen, table.count[i].seen, memory_order_relaxed);
+	atomic_store_explicit(&table.shown[i].fired, table.count[i].fired, memory_order_relaxed);
+}
+
+static void add_news(const char *line)
+{
+	if (table.num == NEWS) { /* the oldest one goes */
+		table.first++;
+		table.num--;
+	}
+	snprintf(table.news[(table.first + table.num++) % NEWS], sizeof(table.news[0]), "%s", line);
+	atomic_store_explicit(&any_news, 1, memory_order_relaxed);
+}
+
+/* Context: the lock. */
+static void record_failure(uint32_t i, const struct query *q)
+{
+	char line[96], rule[160], qp[24] = "";
+
+	dpa_inject_rule_text(&table.spec.rule[i], rule, sizeof(rule));
+	if (q->qpn)
+		snprintf(qp, sizeof(qp), " at QP 0x%06x", q->qpn);
+	snprintf(line, sizeof(line), "injected: %.*s, number %llu%s", (int)strcspn(rule, ","), rule,
+		 (unsigned long long)table.count[i].seen, qp);
+	add_news(line);
+	if (table.report)
+		table.report(table.arg, line);
+}
+
+/* Every rule that matches counts; the first one that selects the match fails it. Context: the lock. */
+static void ask_rules(struct query *q, uint64_t now)
+{
+	for (uint32_t i = 0; i < table.spec.num; i++) {
+		const struct dpa_inject_rule *r = &table.spec.rule[i];
+
+		if (!matches(r, q) || is_timed(r) || (r->after && now - table.since < r->after))
+			continue;
+		if (count_match(i) && !q->rule) {
+			table.count[i].fired++;
+			q->rule = r;
+			record_failure(i, q);
+		}
+		show_counts(i);
+	}
+}
+
+/* Returns the effect of the rule that selects it, or none. */
+static int select_effect(struct query *q, int none, uint64_t *ns)
+{
+	int effect = none;
+
+	dpa_spin_lock(&table.lock);
+	ask_rules(q, dpa_now_ns());
+	if (q->rule) {
+		effect = q->rule->effect;
+		if (ns)
+			*ns = q->rule->time;
+	}
+	dpa_spin_unlock(&table.lock);
+	return effect;
+}
+
+/* ------------------------------------------------------------------- the rules */
+
+/* Context: the lock. */
+static void use_rules(const struct dpa_inject_spec *spec)
+{
+	uint32_t bits = 0;
+
+	table.spec = *spec;
+	dpa_inject_keep(&table.spec, program_invocation_short_name);
+	table.since = dpa_now_ns();
+	memset(table.count, 0, sizeof(table.count));
+	for (uint32_t i = 0; i < DPA_INJECT_RULES; i++)
+		show_counts(i);
+	for (uint32_t i = 0; i < table.spec.num; i++)
+		bits |= 1u << table.spec.rule[i].line;
+	atomic_store_explicit(&dpa_hw_injects, bits, memory_order_relaxed);
+}
+
+void dpa_inject_set(const struct dpa_inject_spec *spec)
+{
+	dpa_spin_lock(&table.lock);
+	use_rules(spec);
+	dpa_spin_unlock(&table.lock);
+}
+
+void dpa_hw_inject_begin(const struct dpa_inject_spec *spec)
+{
+	if (!spec->set)
+		return;
+	dpa_spin_lock(&table.lock);
+	if (!table.begun)
+		use_rules(spec);
+	table.begun = true;
+	dpa_spin_unlock(&table.lock);
+}
+
+void dpa_inject_get(struct dpa_inject_spec *spec)
+{
+	dpa_spin_lock(&table.lock);
+	*spec = table.spec;
+	dpa_spin_unlock(&table.lock);
+}
+
+void dpa_inject_bind(dpa_inject_report_fn *report, void *arg)
+{
+	dpa_spin_lock(&table.lock);
+	table.report = report;
+	table.arg = arg;
+	dpa_spin_unlock(&table.lock);
+}
+
+void dpa_inject_show(struct dpa_inject_count *counts)
+{
+	dpa_spin_lock(&table.lock);
+	table.shown = counts;
+	for (uint32_t i = 0; i < DPA_INJECT_RULES; i++)
+		show_counts(i);
+	dpa_spin_unlock(&table.lock);
+}
+
+void dpa_inject_unbind(void)
+{
+	dpa_spin_lock(&table.lock);
+	table.report = NULL;
+	table.shown = NULL;
+	dpa_spin_unlock(&table.lock);
+}
+
+void dpa_inject_forked(void)
+{
+	memset(&table, 0, sizeof(table));
+	atomic_store_explicit(&dpa_hw_injects, 0, memory_order_relaxed);
+	atomic_store_explicit(&any_news, 0, memory_order_relaxed);
+}
+
+/* ------------------------------------------------------------------ the points */
+
+int dpa_hw_inject_call(const struct dpa_hw_call *call)
+{
+	struct query q = {.line = DPA_INJECT_CALL,
+			  .call = dpa_inject_call_index(call->name),
+			  .effect = DPA_INJECT_ANY,
+			  .to = call->to,
+			  .op = DPA_INJECT_ANY,
+			  .size = call->size,
+			  .qpn = call->qpn};
+
+	return q.call < 0 ? 0 : select_effect(&q, 0, NULL);
+}
+
+bool dpa_hw_inject_cm(int event)
+{
+	struct query q = {
+		.line = DPA_INJECT_CM, .effect = event, .to = DPA_INJECT_ANY, .op = DPA_INJECT_ANY};
+
+	return select_effect(&q, 0, NULL);
+}
+
+static struct query of_cqe(enum dpa_inject_line line, const struct dpa_inject_cqe *c)
+{
+	return (struct query){.line = line,
+			      .effect = DPA_INJECT_ANY,
+			      .to = DPA_INJECT_ANY,
+			      .op = c->opcode,
+			      .qpn = c->qpn};
+}
+
+int dpa_inject_wc(const struct dpa_inject_cqe *c)
+{
+	struct query q = of_cqe(DPA_INJECT_WC, c);
+
+	return dpa_hw_injecting(DPA_INJECT_WC) ? select_effect(&q, 0, NULL) : 0;
+}
+
+bool dpa_inject_overrun(const struct dpa_inject_cqe *c)
+{
+	struct query q = of_cqe(DPA_INJECT_CQ, c);
+
+	return dpa_hw_injecting(DPA_INJECT_CQ) && select_effect(&q, 0, NULL);
+}
+
+int dpa_inject_event(const struct dpa_inject_cqe *c, uint64_t *ns)
+{
+	struct query q = of_cqe(DPA_INJECT_EVENT, c);
+
+	return dpa_hw_injecting(DPA_INJECT_EVENT) ? select_effect(&q, -1, ns) : -1;
+}
+
+int dpa_inject_comp(uint64_t *ns)
+{
+	struct query q = {.line = DPA_INJECT_COMP,
+			  .effect = DPA_INJECT_ANY,
+			  .to = DPA_INJECT_ANY,
+			  .op = DPA_INJECT_ANY};
+
+	return dpa_hw_injecting(DPA_INJECT_COMP) ? select_effect(&q, 0, ns) : 0;
+}
+
+void dpa_inject_raise(int type, uint64_t ns)
+{
+	dpa_spin_lock(&table.lock);
+	if (table.nraised < DPA_INJECT_RULES) {
+		table.raised[table.nraised].type = type;
+		table.raised[table.nraised++].ns = ns;
+		atomic_store_explicit(&any_raised, 1, memory_order_relaxed);
+	}
+	dpa_spin_unlock(&table.lock);
+}
+
+int dpa_inject_raised(uint64_t *ns)
+{
+	int type = -1;
+
+	if (dpa_likely(!atomic_load_explicit(&any_raised, memory_order_relaxed)))
+		return type;
+	dpa_spin_lock(&table.lock);
+	if (table.nraised) {
+		type = table.raised[0].type;
+		*ns = table.raised[0].ns;
+		table.nraised--;
+		memmove(table.raised, table.raised + 1, table.nraised * sizeof(table.raised[0]));
+	}
+	atomic_store_explicit(&any_raised, table.nraised != 0, memory_order_relaxed);
+	dpa_spin_unlock(&table.lock);
+	return type;
+}
+
+/* ----------------------------------------------------------------------- time */
+
+int dpa_inject_timed(uint64_t now, uint64_t *ns)
+{
+	int type = -1;
+
+	if (!dpa_hw_injecting(DPA_INJECT_EVENT))
+		return -1;
+	dpa_spin_lock(&table.lock);
+	for (uint32_t i = 0; i < table.spec.num && type < 0; i++) {
+		const struct dpa_inject_rule *r = &table.spec.rule[i];
+
+		if (!is_timed(r) || table.count[i].fired || now - table.since < r->after)
+			continue;
+		table.count[i].seen = table.count[i].fired = 1;
+		type = r->effect;
+		*ns = r->time;
+		record_failure(i, &(struct query){0});
+		show_counts(i);
+	}
+	dpa_spin_unlock(&table.lock);
+	return type;
+}
+
+uint64_t dpa_inject_due(void)
+{
+	uint64_t due = UINT64_MAX;
+
+	if (!dpa_hw_injecting(DPA_INJECT_EVENT))
+		return due;
+	dpa_spin_lock(&table.lock);
+	for (uint32_t i = 0; i < table.spec.num; i++) {
+		const struct dpa_inject_rule *r = &table.spec.rule[i];
+
+		if (is_timed(r) && !table.count[i].fired && table.since + r->after < due)
+			due = table.since + r->after;
+	}
+	dpa_spin_unlock(&table.lock);
+	return due;
+}
+
+/* --------------------------------------------------------------------- captures */
+
+bool dpa_inject_news(char *line, size_t len)
+{
+	bool there;
+
+	if (dpa_likely(!atomic_load_explicit(&any_news, memory_order_relaxed)))
+		return false;
+	dpa_spin_lock(&table.lock);
+	there = table.num;
+	if (there) {
+		snprintf(line, len, "%s", table.news[table.first++ % NEWS]);
+		table.num--;
+	}
+	atomic_store_explicit(&any_news, table.num != 0, memory_order_relaxed);
+	dpa_spin_unlock(&table.lock);
+	return there;
+}
