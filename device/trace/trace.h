@@ -13,7 +13,7 @@
 #include "trace/layout.h"
 
 /*
- * OFF: nothing is recorded. SOME: a thread with many events records them for an eighth of the time
+ * OFF: nothing is recorded. SOME: a thread with many events records them for a sixteenth of the time
  * only, in the same windows of the clock in all processes of the host; for threads with few events
  * it is ALL. ALL: every event.
  */

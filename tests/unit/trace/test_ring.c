@@ -141,7 +141,7 @@ Test(trace_ring, some_events_are_skipped_and_counted_when_there_are_many)
 	cr_expect_gt(skipped, n / 2, "%llu", (unsigned long long)skipped);
 	cr_expect_eq(lost, 0u);
 	cr_expect_geq(got + skipped, n);
-	cr_expect_leq(got + skipped, n + 64, "up to a leap is counted ahead");
+	cr_expect_leq(got + skipped, n + 128, "up to a leap is counted ahead");
 }
 
 /* ------------------------------------------------------------------- processes */
