@@ -38,7 +38,7 @@ static bool group_complete(struct block *b, uint32_t warp, uint32_t mask, struct
 	return g->members != 0;
 }
 
-/* Return the lane whose value a shuffle gives to `lane`; `lane` itself if there is none. */
+/* Return the number of the thread whose value a shuffle gives to `lane`; `lane` if there is none. */
 static uint32_t shuffle_from(const struct thread *t, uint32_t lane)
 {
 	uint32_t width = (uint32_t)t->width, first = lane & ~(width - 1), from;

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* In every unit test built with AddressSanitizer: a fork waits until the other threads are at rest.
- * The sanitizer of gcc 12 does not take its allocator's locks around a fork, as a libc's malloc
- * does: a child of a fork while another thread allocates, as each does when it starts and ends,
- * waits for ever on its first allocation. */
+/*
+ * fork.c - in every unit test built with AddressSanitizer: a fork waits until the other threads
+ * sleep. The sanitizer of gcc 12 does not take its allocator's locks around a fork, as a libc's
+ * malloc does: a child of a fork while another thread allocates, as each does when it starts and
+ * ends, waits for ever on its first allocation.
+ */
 #include <dirent.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -14,8 +16,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#define LOOKS	 3    /* so many in a row find it so */
-#define LIMIT_MS 1000 /* a thread that never rests: then fork as it is */
+#define LOOKS	 3    /* this number of checks in a row must find it so */
+#define LIMIT_MS 1000 /* a thread that never sleeps: then fork anyway */
 
 static bool at_rest(int tid)
 {

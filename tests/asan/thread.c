@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * In every unit test built with AddressSanitizer that tests/tsan/threads does not name. A test that
- * starts a thread must also run under ThreadSanitizer: it fails here until it is named there.
+ * thread.c - in every unit test built with AddressSanitizer that tests/tsan/threads does not name.
+ * A test that starts a thread must also run under ThreadSanitizer: it fails here until it is listed
+ * there.
  */
 #include <errno.h>
 #include <pthread.h>

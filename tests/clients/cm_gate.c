@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * A preload for a server and a client of rdma_cm that agree on a new connection and do not wait until the
- * server listens, as perftest -R and qperf -cm1. The server's Nth rdma_listen() makes the file $CM_GATE.N.
- * The client's first $CM_GATE_WAITS calls of rdma_connect() wait for it: the Nth for $CM_GATE.N. Server and
- * client on two hosts: the test makes the client's file.
+ * cm_gate.c - a preload for a server and a client of rdma_cm that agree on a new connection and do
+ * not wait until the server listens, as perftest -R and qperf -cm1. The server's Nth rdma_listen()
+ * makes the file $CM_GATE.N. The client's first $CM_GATE_WAITS calls of rdma_connect() wait for it:
+ * the Nth for $CM_GATE.N. Server and client on two hosts: the test makes the client's file.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -31,7 +31,7 @@ static void *next(const char *name)
 	return fn;
 }
 
-/* False without a gate. */
+/* Make the path of the Nth file. False without a gate. */
 static bool path(char *to, size_t size, int n)
 {
 	const char *gate = getenv("CM_GATE");

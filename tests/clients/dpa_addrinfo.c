@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * dpa_addrinfo - the hints of rdma_getaddrinfo(3), each with what its result is good for.
+ * dpa_addrinfo - the hints of rdma_getaddrinfo(3), each with the possible uses of its result.
  *
  *   dpa_addrinfo IPV4 IPV6    addresses of this host that the device has
  *
@@ -30,7 +30,9 @@ struct combination {
 	int qp_type_is, port_space_is;
 };
 
-/* rdma_getaddrinfo(3) and rdma_create_id(3): what fits, and what one of both means alone. */
+/*
+ * rdma_getaddrinfo(3) and rdma_create_id(3): matching values, and the meaning of one of both alone.
+ */
 static const struct combination fits[] = {
 	{"RC, TCP", IBV_QPT_RC, RDMA_PS_TCP, IBV_QPT_RC, RDMA_PS_TCP},
 	{"RC", IBV_QPT_RC, 0, IBV_QPT_RC, RDMA_PS_TCP},
@@ -80,7 +82,7 @@ static socklen_t length(const struct sockaddr_storage *ss)
 	return ss->ss_family == AF_INET ? sizeof(struct sockaddr_in) : sizeof(struct sockaddr_in6);
 }
 
-/* Is a the address ip? The port does not count. */
+/* Return whether a is the address ip. The port does not count. */
 static bool is_address(const struct sockaddr *a, const char *ip)
 {
 	char text[INET6_ADDRSTRLEN] = "";
@@ -98,7 +100,7 @@ static bool is_dpa(const struct rdma_cm_id *id)
 	return id->verbs && !strcmp(ibv_get_device_name(id->verbs->device), "dpa0");
 }
 
-/* NULL: it is good for that. */
+/* Use an active result. NULL: it works. */
 static const char *use_active(struct rdma_addrinfo *rai, const char *peer, const char *src)
 {
 	const char *wrong = NULL;
@@ -189,7 +191,7 @@ static void combinations(void)
 	}
 }
 
-/* A result for this node and these hints. NULL: none, errno is set. */
+/* Return a result for this node and these hints. NULL: none, errno is set. */
 static struct rdma_addrinfo *ask(const char *node, const char *service,
 				 const struct rdma_addrinfo *hints)
 {

@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * dpa_cm - connects two processes by rdma_cm and ends one of them at a step, again and again: the
- * other one must learn of it and end, and the port must be free at once.
+ * dpa_cm - connects two processes by rdma_cm and ends one of them at a step, repeatedly: the other
+ * one must learn of it and end, and the port must be free at once.
  *
  *   dpa_cm ADDRESS ROUNDS SEED [kill|int|exit|_exit|exec|any]
  *
- * It ends by SIGKILL (the default), SIGINT, exit(), _exit(), or execve() of a program that goes on.
- * Exit status 0: each round ended as it must; 1: one did not, and standard error says which.
- * It starts itself anew for each side, so that no process has anything from an earlier round.
+ * It ends by SIGKILL (the default), SIGINT, exit(), _exit(), or execve() of a program that
+ * continues. Exit status 0: each round ended as it must; 1: one did not, and standard error says
+ * which. It starts itself again for each side, so that no process has resources of an earlier
+ * round.
  */
 #include <errno.h>
 #include <netdb.h>
@@ -25,7 +26,7 @@
 #define LIMIT_MS  60000 /* no side may wait longer: it would wait without end */
 #define RESOLVING 2000
 
-/* Where a side ends itself. A side that does not reach the step goes on to its end. */
+/* Steps at which a side ends itself. A side that does not reach the step continues to its end. */
 static const char *const server_steps[] = {"listen", "request", "accepted", "established",
 					   "disconnected"};
 static const char *const client_steps[] = {"address", "route", "connect", "response",
@@ -48,14 +49,14 @@ static void step(const char *name)
 {
 	if (strcmp(name, die_at) != 0)
 		return;
-	if (!strcmp(die_by, "exec")) /* the peer ends first where it has something to wait for */
+	if (!strcmp(die_by, "exec")) /* the peer ends first if it waits for an event */
 		execlp("sleep", "sleep", is_early(name) ? "0.1" : "1000", (char *)NULL);
 	if (!strcmp(die_by, "exit"))
 		exit(0);
 	if (!strcmp(die_by, "_exit"))
 		_exit(0);
 	if (!strcmp(die_by, "int")) {
-		signal(SIGINT, SIG_DFL); /* in a shell's background it is ignored */
+		signal(SIGINT, SIG_DFL); /* ignored in a shell's background */
 		kill(getpid(), SIGINT);
 	}
 	kill(getpid(), SIGKILL);
@@ -92,7 +93,7 @@ static void stop(int sig)
 	stopped = 1;
 }
 
-/* The next event: its type, acknowledged. -1: a signal, or an error. */
+/* Return the type of the next event, acknowledged. -1: a signal, or an error. */
 static int next_event(struct rdma_event_channel *ch, struct rdma_cm_id **id)
 {
 	struct rdma_cm_event *ev;
@@ -106,7 +107,7 @@ static int next_event(struct rdma_event_channel *ch, struct rdma_cm_id **id)
 	return type;
 }
 
-/* False: the client was gone before: that is an end, too. */
+/* False: the client had left before, which also is an end. */
 static bool take(struct rdma_cm_id *id)
 {
 	step("request");
@@ -118,7 +119,7 @@ static bool take(struct rdma_cm_id *id)
 	return true;
 }
 
-/* For a signal or an event; only there a signal gets through, so that none is missed. */
+/* Wait for a signal or an event; signals are unblocked only there, so none is missed. */
 static bool wait_readable(int fd)
 {
 	struct pollfd p = {.fd = fd, .events = POLLIN};
@@ -128,7 +129,7 @@ static bool wait_readable(int fd)
 	return ppoll(&p, 1, NULL, &none) == 1;
 }
 
-/* Until the one connection has ended, or SIGTERM says that none will come and none has. */
+/* Run until the only connection has ended, or SIGTERM arrives before one was made. */
 static int serve(struct rdma_event_channel *ch, bool polls)
 {
 	struct rdma_cm_id *id;
@@ -200,7 +201,7 @@ static int want(struct rdma_event_channel *ch, int type)
 	return next_event(ch, &id) == type ? 0 : fail("another event than expected");
 }
 
-/* Stays connected until the server goes, or ends the connection itself. */
+/* Stay connected until the server ends, or end the connection. */
 static int stay(struct rdma_event_channel *ch, struct rdma_cm_id *id, bool leave)
 {
 	struct rdma_cm_id *of;
@@ -277,7 +278,7 @@ static long now_ms(void)
 	return ts.tv_sec * 1000 + ts.tv_nsec / 1000000;
 }
 
-/* -1: it did not end in time, and was killed. */
+/* Return the exit status; -1: it did not end in time, and was killed. */
 static int end_of(pid_t pid)
 {
 	long until = now_ms() + LIMIT_MS;
@@ -301,7 +302,7 @@ static bool ended_well(int status, const char *dies, const char *by)
 	return status >= 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
-/* A process behind execve() goes on: it is ended once its peer has ended. */
+/* A process after execve() continues: it is ended once its peer has ended. */
 static void end_both(const struct round *r, pid_t s, pid_t c, int *server, int *client)
 {
 	const bool exec = !strcmp(r->by, "exec"), early = is_early(r->client_dies);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * dpa_cm_load - many rdma_cm connections, between processes that a test starts where it likes.
+ * dpa_cm_load - many rdma_cm connections, between processes that a test starts.
  *
  *   dpa_cm_load serve ADDRESS PORT BACKLOG    accepts all until SIGTERM; prints "listening" first
  *   dpa_cm_load daemon ADDRESS PORT BACKLOG   the same; daemon(3) behind rdma_listen(), then "daemon PID"
@@ -54,8 +54,9 @@ static int count_fds(void)
 }
 
 /*
- * A QPN of no QP. Two connections that stand must not have the same: also those of a process before,
- * which the next one on the server's host may be about to end. The first is random for that.
+ * A QPN of no QP. Two established connections must not have the same one, nor may those of an
+ * earlier process, which the next one on the server's host may be about to end. So the first is
+ * random.
  */
 static uint32_t some_qpn(void)
 {
@@ -166,7 +167,7 @@ struct client {
 	struct rdma_event_channel *ch;
 	struct sockaddr *addr;
 	long total, begun, ended, connected, disconnected;
-	int fds; /* when the first connection had ended */
+	int fds; /* number when the first connection had ended */
 };
 
 static int begin(struct client *c)
@@ -180,7 +181,7 @@ static int begin(struct client *c)
 	return 0;
 }
 
-/* Its next step. False: something is wrong. */
+/* Carry out its next step. False: an error. */
 static bool go_on(struct client *c, struct rdma_cm_event *ev)
 {
 	struct rdma_conn_param p = params();

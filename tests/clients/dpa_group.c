@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * dpa_group - UD QPs of one process that join, send to and hear multicast groups, told so line by
- * line on stdin. Each line is answered by one on stdout:
+ * dpa_group - UD QPs of one process that join, send to and receive from multicast groups, by
+ * commands on stdin, one a line. Each line is answered by one on stdout:
  *
  *   attach QP GROUP, detach QP GROUP   ok, or the errno's name
  *   send QP GROUP WORD                 ok: the send has completed
@@ -119,7 +119,7 @@ static void do_send(struct one *o, const char *group, const char *word)
 	CHECK_EQ(ibv_destroy_ah(wr.wr.ud.ah), 0);
 }
 
-/* The addresses of the IP header in front, which must be a right one. */
+/* Get the addresses of the IP header in front, which must be correct. */
 static void addresses(const uint8_t *g, char *src, char *dst)
 {
 	bool v6 = g[0] >> 4 == 6;
@@ -153,7 +153,7 @@ static void do_until(struct one *o, const char *word)
 	} while (!last);
 }
 
-/* The socket stays for as long as the program does. */
+/* The socket stays open as long as the program runs. */
 static int do_join(const char *interface, const union ibv_gid *g)
 {
 	struct group_req r = {.gr_interface = if_nametoindex(interface)};

@@ -3,17 +3,18 @@
  * dpa_herd - a key-value store that uses the device as HERD does (Kalia and others, SIGCOMM 2014), by LID
  * alone, between processes of one host:
  *
- *   dpa_herd registry PORT                  where the others exchange LIDs and QPNs; until SIGTERM
+ *   dpa_herd registry PORT by which the others exchange LIDs and QPNs; until SIGTERM
  *   dpa_herd master PORT CLIENTS WORKERS    has the request region and a UC QP for each client, and
  *                                           sleeps until the workers have ended
  *   dpa_herd worker PORT CLIENTS WORKERS N  polls the region, answers by UD, until each client ends
  *   dpa_herd client PORT CLIENTS WORKERS N REQUESTS [SEED]
  *
  * A client writes its request into the region by an inline WRITE on UC. The region is SysV shared
- * memory: the process that polls it is not the one that has registered it and the QPs. The answer is an
- * inline SEND with immediate by an address handle without a GRH. Address vectors have is_global 0 and
- * a LID, the path MTU is 4096, as in HERD. Each answer is checked: its number, the value, the LID
- * and QPN that it comes from. The last byte of a request is its opcode, for the device shows that last.
+ * memory: the process that polls it is not the one that has registered it and the QPs. The answer
+ * is an inline SEND with immediate by an address handle without a GRH. Address vectors have
+ * is_global 0 and a LID, the path MTU is 4096, as in HERD. Each answer is checked: its number, the
+ * value, the LID and QPN that it comes from. The last byte of a request is its opcode, because the
+ * device writes that last.
  */
 #include "herd_registry.h"
 #include "vt.h"
@@ -48,7 +49,7 @@ static struct ibv_pd *pd;
 static uint16_t lid;
 static int clients, workers;
 
-/* By worker, client and place in the window. */
+/* Return a slot by worker, client and position in the window. */
 static size_t slot(int worker, int client, uint32_t at)
 {
 	return ((size_t)worker * (size_t)clients + (size_t)client) * WINDOW + at;
@@ -163,8 +164,9 @@ static void all_sent(struct sends *s)
 }
 
 /*
- * One send in SIGNAL_EACH is signalled, and waited for before the next one, so that no more are in the
- * SQ. The last one is signalled, too: a process that ends takes its queues with it.
+ * One send in SIGNAL_EACH is signalled, and the process waits for it before the next signalled one,
+ * so that the SQ does not overflow. The last one is signalled, too: a process that ends takes its
+ * queues with it.
  */
 static unsigned int flags_of_next(struct sends *s, bool last)
 {
@@ -253,7 +255,7 @@ static bool serve(struct worker *w, int client)
 	if (__atomic_load_n(&r->op, __ATOMIC_ACQUIRE) == NONE)
 		return false;
 	got = *r;
-	/* before the answer: behind it the client writes here again */
+	/* before the answer: after it the client writes here again */
 	__atomic_store_n(&r->op, NONE, __ATOMIC_RELEASE);
 	w->at[client]++;
 	answer(w, client, &got);
@@ -303,7 +305,7 @@ struct client {
 		bool waits;
 		struct answer wanted;
 	} window[WORKERS][WINDOW];
-	uint8_t store[WORKERS][KEYS][VALUE]; /* what the workers must have of this client */
+	uint8_t store[WORKERS][KEYS][VALUE]; /* values that the workers must have of this client */
 };
 
 enum { RECVS = WORKERS * WINDOW, ROOM = GRH + sizeof(struct answer) };

@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * dpa_idle - QPs of all transports that stand idle while strangers send to them.
+ * dpa_idle - idle QPs of all transports while strangers send to them.
  *
  *   dpa_idle --side 0|1 --socket FD [-g GID-INDEX] [-d DEVICE]
  *
- * Two processes connect their QPs, talking beside the device over a socket pair of which each
- * inherited an end, and exchange one message of each kind. Then each prints its QPs (JSON, one
- * line) and waits for a line on standard input. Until then nothing may have come: no completion, no
- * event, no byte written, no QP in another state. Then they exchange the same messages once more.
- * Prints "untouched" and "works"; exit status 1: it was not so.
+ * Two processes connect their QPs, exchange data over a socket pair of which each inherited an end,
+ * and exchange one message of each kind. Then each prints its QPs (JSON, one line) and waits for a
+ * line on standard input. Until then nothing may have changed: no completion, no event, no byte
+ * written, no QP in another state. Then they exchange the same messages once more. Prints
+ * "untouched" and "works"; exit status 1: it was not so.
  */
 #include "vt_domain.h"
 
@@ -19,7 +19,7 @@
 
 enum { RC, UC, UD, TYPES };
 enum { SEND_LEN = 64, RECV_LEN = 256, WRITE_LEN = 3000, QKEY = 0x11111111, LIMIT_S = 600 };
-/* The buffer: what is sent, where SENDs, WRITEs and READs go; the counter is at DOM_COUNTER. */
+/* The buffer: sources, and targets of SENDs, WRITEs and READs; the counter is at DOM_COUNTER. */
 enum {
 	AT_SRC = 0,
 	AT_RECV = 4096,
@@ -29,14 +29,14 @@ enum {
 	AT_READ = 12288,
 	AT_ODD = 16384,
 };
-/* Of the receives: those of the others are their types. */
+/* Ids of receives: those of the other QPs are their types. */
 enum { UC_WRITE_ID = 6, XRC_ID = 7, RECEIVES = TYPES + 2 };
 
 static const enum ibv_qp_type types[TYPES] = {IBV_QPT_RC, IBV_QPT_UC, IBV_QPT_UD};
 static const char *const names[TYPES] = {"RC", "UC", "UD"};
 
 struct idle {
-	struct dom m; /* device, buffer, CQ, and what XRC has */
+	struct dom m; /* device, buffer, CQ, and objects of XRC */
 	struct dom_card theirs;
 	struct ibv_qp *qp[TYPES];
 	struct vt_addr me[TYPES], peer[TYPES];
@@ -146,8 +146,10 @@ static void send_xrc(struct idle *d, enum ibv_wr_opcode op, size_t off, uint32_t
 	vt_wc_is(&d->m.t, 101, IBV_WC_SUCCESS);
 }
 
-/* RC first: when that is through, so is whatever else was sent here before, and nothing of what
- * follows, which nobody sends again, finds a socket without room. */
+/*
+ * RC first: when that is complete, all earlier packets to this host are, too, so that no later
+ * unreliable message finds a socket without room.
+ */
 static void initiate(struct idle *d)
 {
 	struct vt *t = &d->m.t;
@@ -158,7 +160,7 @@ static void initiate(struct idle *d)
 	CHECK_EQ(vt_differs(t->buf + AT_READ, 1024, seed_of(!t->side)), 1024);
 	send_one(d, RC, IBV_WR_ATOMIC_FETCH_AND_ADD, AT_READ, DOM_COUNTER, 8);
 	send_one(d, RC, IBV_WR_ATOMIC_WRITE, AT_SRC, AT_ATOMIC_WRITE, 8);
-	send_xrc(d, IBV_WR_RDMA_READ, AT_ODD, 1024); /* over our own: the same offset */
+	send_xrc(d, IBV_WR_RDMA_READ, AT_ODD, 1024); /* over our own data: the same offset */
 	CHECK_EQ(vt_differs(t->buf + AT_ODD, 1024, seed_of(!t->side)), 1024);
 	send_xrc(d, IBV_WR_ATOMIC_FETCH_AND_ADD, AT_READ, 8);
 	send_one(d, UC, IBV_WR_RDMA_WRITE_WITH_IMM, AT_SRC, AT_UC_WRITE, WRITE_LEN);
@@ -186,7 +188,7 @@ static void receive(struct idle *d)
 	}
 }
 
-/* Each side after the other: what READs find is there before they begin. */
+/* Each side after the other: the data for READs is present before they begin. */
 static void exchange(struct idle *d)
 {
 	struct vt *t = &d->m.t;
@@ -212,7 +214,7 @@ static void exchange(struct idle *d)
 
 /* ------------------------------------------------------------------------ idle */
 
-/* psn: about what is expected next, so many messages have been there. */
+/* psn: close to the expected one, after that number of messages. */
 static void introduce(const struct idle *d)
 {
 	printf("{\"rkey\": %u, \"addr\": %llu, \"qps\": [", d->m.me.rkey,

@@ -3,9 +3,9 @@
  * dpa_traffic - verified traffic between two processes, for tests that kill or stop one of them.
  *
  * Both sides send, write and read back, and count with atomics at the same time; every byte that
- * arrives is compared with what the seed says it must be. Ends with 0 when both sides did their
- * share, 3 when the peer was lost and the device said so by error completions, 4 when the peer
- * ended before there was traffic, 1 when something was wrong.
+ * arrives is compared with its value derived from the seed. Ends with 0 when both sides did their
+ * share, 3 when the peer was lost and the device reported it by error completions, 4 when the peer
+ * ended before there was traffic, 1 on an error.
  */
 #include "vt.h"
 
@@ -38,7 +38,7 @@ struct traffic {
 	uint32_t posted, done;
 	uint32_t sends, atomics; /* of this side, also their numbers */
 	uint32_t received;
-	uint32_t peer_sends; /* once the peer has said how many there were */
+	uint32_t peer_sends; /* known once the peer has sent the number */
 	bool peer_done, told, running;
 };
 
@@ -50,7 +50,7 @@ static uint64_t rnd(struct traffic *w)
 	return w->rng;
 }
 
-/* Length and pattern of the seq-th SEND of a side: both sides can tell. */
+/* Return length and pattern of the seq-th SEND of a side: both sides can compute them. */
 static uint32_t send_len(const struct traffic *w, int side, uint32_t seq)
 {
 	uint64_t h = (w->seed + (uint64_t)seq * 2 + (uint64_t)side) * 0x9e3779b97f4a7c15ull;
@@ -158,7 +158,7 @@ static void received(struct traffic *w, const struct ibv_wc *wc)
 	post_recv(w, seq);
 }
 
-/* The peer is lost: everything still outstanding must come back, then this process ends. */
+/* The peer is lost: all outstanding work must complete, then this process ends. */
 static _Noreturn void peer_lost(struct traffic *w, const struct ibv_wc *first)
 {
 	uint32_t back = 1, i = 1;
@@ -190,7 +190,7 @@ static _Noreturn void peer_lost(struct traffic *w, const struct ibv_wc *first)
 	exit(PEER_LOST);
 }
 
-/* Tells the peer once how many SENDs there were, and looks whether it has told us. */
+/* Send the number of SENDs to the peer once, and check whether the peer has sent its own. */
 static void tell(struct traffic *w)
 {
 	ssize_t n;
@@ -205,7 +205,7 @@ static void tell(struct traffic *w)
 	if (n == sizeof(w->peer_sends))
 		w->peer_done = true;
 	if (n == 0 && w->told)
-		exit(PEER_LOST); /* nothing is outstanding that could fail */
+		exit(PEER_LOST); /* no outstanding work could fail */
 }
 
 static bool finished(const struct traffic *w)
@@ -261,7 +261,7 @@ static int rendezvous(const char *name, bool server)
 		CHECK(listen(fd, 1) == 0, "listen");
 		printf("listening\n");
 		fflush(stdout);
-		/* a client that was ended before it came would be waited for without end */
+		/* a client that ended before it connected would be waited for without limit */
 		if (poll(&(struct pollfd){.fd = fd, .events = POLLIN}, 1, 20000) != 1)
 			exit(PEER_NEVER);
 		c = accept4(fd, NULL, NULL, SOCK_CLOEXEC);
@@ -322,7 +322,7 @@ int main(int argc, char **argv)
 	w.rng = w.seed * 2 + (uint64_t)w.t.side + 1;
 	w.t.sock = rendezvous(name, w.t.side == 0);
 	vt_peer_ended = PEER_NEVER;
-	/* the peer may be dead already: that is no failure of ours */
+	/* the peer may be dead already: that is no failure of this side */
 	if (send(w.t.sock, "x", 1, MSG_NOSIGNAL) != 1 || recv(w.t.sock, &probe, 1, 0) != 1)
 		return PEER_NEVER;
 	connect_both(&w);

@@ -6,9 +6,9 @@
  *   dpa_unreliable [options]            server: waits for the client on TCP port -p
  *   dpa_unreliable [options] HOST       client
  *
- * Each datagram goes another path (flow label, traffic class, hop limit) and must come with that in
- * the 40 bytes in front of it. The answer goes where those lead, by ibv_create_ah_from_wc() and
- * ibv_init_ah_from_wc() in turn, and must come the same way.
+ * Each datagram has another path (flow label, traffic class, hop limit) and must arrive with it in
+ * the 40 bytes in front of it. The answer uses these, by ibv_create_ah_from_wc() and
+ * ibv_init_ah_from_wc() in turn, and must arrive by the same path.
  */
 #include "vt.h"
 
@@ -34,10 +34,10 @@ static bool is_v4(const union ibv_gid *g)
 	return !memcmp(g->raw, mapped, sizeof(mapped));
 }
 
-/* Both sides know of message n: its path, its length. */
+/* Return the path of message n, known to both sides. */
 static struct path path_of(uint32_t n)
 {
-	uint32_t x = n * 2654435761u, y = n / 2 * 2654435761u; /* two differ in the label alone */
+	uint32_t x = n * 2654435761u, y = n / 2 * 2654435761u; /* two differ only in the label */
 
 	return (struct path){.flow = n % 8 == 1	  ? 0xfffff
 				     : n % 8 == 2 ? 1
@@ -57,7 +57,7 @@ static uint32_t seed_of(uint32_t n, int side)
 	return 2 * n + (uint32_t)side;
 }
 
-/* And those behind them, of `room`, were not touched. */
+/* And the bytes behind them, of `room`, are unchanged. */
 static void bytes_are(const uint8_t *p, uint32_t len, uint32_t n, uint32_t room)
 {
 	size_t at = vt_differs(p, len, seed_of(n, !t.side));
@@ -67,7 +67,7 @@ static void bytes_are(const uint8_t *p, uint32_t len, uint32_t n, uint32_t room)
 	      len);
 }
 
-/* The answer may be here before the completion of what it answers. */
+/* The answer may arrive before the completion of the message that it answers. */
 static struct ibv_wc early;
 static bool is_early;
 
@@ -116,8 +116,8 @@ static uint32_t ip_sum(const uint8_t *p)
 }
 
 /*
- * Checks the header in front: n bytes of UDP payload, p from the peer to us. Not given by the path:
- * the ECN bits, and the identification of IPv4, which has no flow label.
+ * Check the header in front: n bytes of UDP payload, p from the peer to this side. Not given by the
+ * path: the ECN bits, and the identification of IPv4, which has no flow label.
  */
 static void grh_is(const uint8_t *g, const struct path *p, uint32_t n)
 {
@@ -155,7 +155,7 @@ static void post_recv_ud(uint64_t i)
 	CHECK_EQ(vt_recv(&t, RECV_AT + i * (GRH + UD_MAX), GRH + UD_MAX, i), 0);
 }
 
-/* Waits for datagram n of the other side and checks it; *grh: what was in front. */
+/* Wait for datagram n of the other side and check it; *grh: its header. */
 static struct ibv_wc take(uint32_t n, struct ibv_grh *grh)
 {
 	uint32_t len = length_of(n, UD_MAX);
@@ -253,7 +253,7 @@ static void datagrams(void)
 
 /* ------------------------------------------------------ an unreliable connection */
 
-/* SENDs, and WRITEs that are told of, in turn. */
+/* SENDs, and WRITEs with immediate, in turn. */
 static void uc_send(uint32_t n)
 {
 	bool write = n % 2;

@@ -1,18 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * dpa_verify - moves a given number of bytes between two processes, both ways at once, and checks
- * every one of them.
+ * dpa_verify - moves a given number of bytes between two processes, in both directions at once, and
+ * checks each byte.
  *
  *   dpa_verify [options]            server: waits for the client on TCP port -p
  *   dpa_verify [options] HOST       client
  *   dpa_verify [options] --threads  both, in one process
  *
  * Each side carries out the same kind of program on each QP: SEND, WRITE, WRITE with immediate,
- * READ, FETCH_ADD and CMP_SWAP, all derived from the seed, so that the other side knows what must
- * arrive, how long it is and every byte of it. A receiver looks at the WRITEs of its peer when a
- * SEND or an immediate that was posted behind them arrives, and only then lets their place be
- * written again. Atomics go to words that one QP alone changes, whose every result is known, and to
- * one that all QPs count up, whose results must all be different: so each was applied exactly once.
+ * READ, FETCH_ADD and CMP_SWAP, all derived from the seed, so the other side can compute each
+ * message, its length and its bytes. A receiver checks the WRITEs of its peer when a SEND or an
+ * immediate that was posted after them arrives, and only then allows the peer to write to their
+ * place again. Atomics go to words that only one QP changes, for which every result is known, and
+ * to one that all QPs count up, whose results must all differ: so each was applied exactly once.
  *
  * With --kind: messages instead, of any transport, to a receiver that does not keep up:
  * verify_msg.h.
@@ -30,7 +30,7 @@
 
 /* ------------------------------------------------------------------- the buffer */
 
-/* Other bytes behind each place, or a byte too many of one would not be seen in another. */
+/* Other bytes behind each place, so that a byte too many of one is seen in another. */
 static uint64_t guard_key(const struct verify *v, size_t off)
 {
 	return mix(v->seed + (uint64_t)v->t.side) + off;
@@ -123,7 +123,7 @@ static void conn_connect(struct verify *v, struct conn *c)
 				       IBV_QP_RNR_RETRY | IBV_QP_MAX_QP_RD_ATOMIC),
 		 0);
 }
-/* Everything from the device to QPs in RTS. The peer's parameters must be ours. */
+/* Set up all from the device to QPs in RTS. The peer's parameters must be equal. */
 static void set_up(struct verify *v)
 {
 	struct vt *t = &v->t;
@@ -213,7 +213,7 @@ static void stuck(const struct verify *v)
 	vt_fail(__FILE__, __LINE__, "nothing happened for %ld s", v->stuck);
 }
 
-/* One turn of all QPs; whether all have finished. */
+/* Run all QPs once; return whether all have finished. */
 static bool turn(struct verify *v)
 {
 	bool all = true;
@@ -250,7 +250,7 @@ static void run(struct verify *v)
 	}
 }
 
-/* Checks our words against the results of the peer's atomics, as the peer reports them. */
+/* Check our words against the results of the peer's atomics, as the peer reports them. */
 static void finals_check(struct verify *v)
 {
 	uint64_t mine = v->counts, theirs;
@@ -296,8 +296,8 @@ static void report(const struct verify *v, double seconds)
 }
 
 /*
- * --expect-error: the client sends into the void on every QP. The first completion must be
- * RETRY_EXC_ERR, what was posted behind it must be flushed, and the QP be in error.
+ * --expect-error: the client sends to a missing peer on every QP. The first completion must be
+ * RETRY_EXC_ERR, later work must be flushed, and the QP be in error.
  */
 static void expect_error(struct verify *v)
 {
@@ -367,7 +367,7 @@ static void traffic(struct verify *v)
 	vt_sync(&v->t);
 }
 
-/* One side, from the device to its end. */
+/* Run one side, from the device to its end. */
 static void side(struct verify *v, const struct verify_cmd *cmd)
 {
 	if (cmd->msg.on) {

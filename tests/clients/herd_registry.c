@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* herd_registry.c - one thread over poll(); a lookup is answered when the name is there. */
+/* herd_registry.c - one thread over poll(); a lookup is answered once the name exists. */
 #include "herd_registry.h"
 #include "vt.h"
 
@@ -13,7 +13,7 @@
 
 enum { NAMES = 256, PEERS = 64, NAME = 32 };
 
-/* Both ways; the answer to a lookup has its value. */
+/* In both directions; the answer to a lookup has its value. */
 struct message {
 	char name[NAME];
 	uint32_t publish;
@@ -69,8 +69,7 @@ static int port_of(const char *port, struct sockaddr_in *a)
 _Noreturn void herd_registry_serve(const char *port)
 {
 	struct pollfd p[PEERS + 1] = {0};
-	struct message waits[PEERS + 1] = {
-		0}; /* the lookup that a peer waits for, if it has a name */
+	struct message waits[PEERS + 1] = {0}; /* the pending lookup of a peer, if it has a name */
 	struct sockaddr_in a;
 	int n = 1, one = 1;
 
@@ -87,7 +86,7 @@ _Noreturn void herd_registry_serve(const char *port)
 				continue;
 			if (!read_message(p[i].fd, &m)) {
 				close(p[i].fd);
-				p[i].fd = -1; /* poll() leaves it out */
+				p[i].fd = -1; /* poll() ignores it */
 				waits[i].name[0] = 0;
 			} else if (m.publish) {
 				publish(&m);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * verify.h - what the parts of dpa_verify share: the program that both sides derive from the seed,
- * a connection's state, and where in the buffer everything lies.
+ * verify.h - common part of dpa_verify: the program that both sides derive from the seed, the state
+ * of a connection, and the layout of the buffer.
  */
 #ifndef DPA_TESTS_VERIFY_H
 #define DPA_TESTS_VERIFY_H
@@ -11,9 +11,9 @@
 #include <time.h>
 
 enum {
-	WINDOW = 16,   /* operations of a QP that are under way */
+	WINDOW = 16,   /* operations of a QP in flight */
 	MAX_QPS = 256, /* of a process */
-	GUARD = 64,    /* bytes behind each place that nobody may write */
+	GUARD = 64,    /* bytes behind each place that must not be written */
 	READ_AREA = 1 << 20,
 	BATCH = 16,
 };
@@ -31,11 +31,11 @@ struct op {
 	uint64_t key; /* of the bytes, or the operand */
 };
 
-/* One side's program on a QP, walked by the side itself and by its peer. */
+/* One side's program on a QP, computed by the side itself and by its peer. */
 struct program {
 	uint64_t base, bytes, share;
 	uint64_t seq;	 /* of the next operation */
-	uint64_t length; /* number of operations; UINT64_MAX until the last one was met */
+	uint64_t length; /* number of operations; UINT64_MAX until the last one was reached */
 };
 
 /* Contents of a QP's own words at the peer: [0] is added to, [1] swapped. */
@@ -49,10 +49,10 @@ struct conn {
 	struct program mine, theirs;
 	struct op ops[WINDOW];
 	bool signalled[WINDOW];
-	struct words expect; /* ours at the peer, as of the operations posted */
+	struct words expect; /* our words at the peer, after the posted operations */
 	uint64_t old[WINDOW];
 	uint64_t done;	 /* of ours that are complete */
-	uint64_t credit; /* what the peer was told last */
+	uint64_t credit; /* the last credit sent to the peer */
 	bool credit_busy;
 	uint64_t credit_seen;
 };
@@ -70,7 +70,7 @@ struct verify {
 	int gid_index, ib_port;
 	long stuck;
 	struct conn *c;
-	uint8_t *ref;	 /* what the peer's read area holds */
+	uint8_t *ref;	 /* expected content of the peer's read area */
 	uint64_t counts; /* of ours on the common counter, posted */
 	uint8_t *seen;	 /* a bit for each of its results */
 	uint64_t seen_len;
@@ -79,7 +79,7 @@ struct verify {
 	struct timespec start;
 };
 
-/* Per QP: sources or results, places the peer writes, receives. Then what is common. */
+/* For each QP: sources or results, places that the peer writes, receives. Then the common part. */
 enum place { AT_LOCAL, AT_WRITTEN, AT_RECEIVED, PLACES };
 
 static inline size_t slot_size(const struct verify *v)
@@ -97,7 +97,7 @@ static inline size_t at_words(const struct verify *v, uint32_t qp)
 	return at(v, v->qps, 0, 0) + (size_t)qp * 64;
 }
 
-/* The peer writes here how many of our operations it has seen off. */
+/* The peer writes here how many of our operations it has checked. */
 static inline size_t at_credit(const struct verify *v, uint32_t qp)
 {
 	return at_words(v, v->qps) + (size_t)qp * 64;
@@ -123,15 +123,15 @@ static inline uint64_t load64(const struct verify *v, size_t off)
 	return __atomic_load_n((uint64_t *)(void *)(v->t.buf + off), __ATOMIC_ACQUIRE);
 }
 
-/* verify_program.c: what is to be done, and the bytes of it. */
+/* verify_program.c: operations and their bytes. */
 uint64_t mix(uint64_t x);
 void fill(uint8_t *p, size_t n, uint64_t key);
-/* Offset of the first byte that is not what fill() writes; n if there is none. */
+/* Return the offset of the first byte that differs from fill(); n if there is none. */
 size_t differs(const uint8_t *p, size_t n, uint64_t key);
 void program_init(struct program *p, const struct verify *v, int side, uint32_t qp);
 struct op program_next(struct program *p, uint32_t max);
 
-/* verify_ops.c: one connection's operations, and the checks of what comes in. */
+/* verify_ops.c: the operations of a connection, and the checks of arriving data. */
 void recv_post(struct verify *v, struct conn *c, uint64_t i);
 bool may_post(struct verify *v, struct conn *c);
 void op_post(struct verify *v, struct conn *c);

@@ -8,7 +8,7 @@
 const char *const msg_kind_name[MSG_KINDS] = {"rc", "uc", "ud", "xrc", "srq", "udsrq", "tag"};
 const char *const msg_manner_name[MSG_MANNERS] = {"keeps", "starves", "stops", "catches", "turns"};
 
-/* Messages about a flow that do not go by the device. */
+/* Messages about a flow that are sent beside the device. */
 enum { SAY_SEEN, SAY_TOTAL, SAY_DONE };
 struct note {
 	uint32_t what, flow, n;
@@ -24,7 +24,7 @@ static double since(const struct timespec *start)
 
 /* ----------------------------------------------------------------------- notes */
 
-/* The sockets hold thousands of notes, of which there are some for each message. */
+/* The sockets hold thousands of notes, and each message has only a few. */
 static void say(struct msgs *m, uint32_t what, uint32_t flow, uint32_t n)
 {
 	struct note note = {what, flow, n};
@@ -42,7 +42,7 @@ static void seen(struct msgs *m, uint32_t flow, uint32_t n)
 	msg_not_busy_before(m, flow, n);
 }
 
-/* Behind the peer's last note there are none. */
+/* Return whether there was a note. After the peer's last note there are none. */
 static bool heard(struct msgs *m)
 {
 	struct note note;
@@ -65,12 +65,12 @@ static bool heard(struct msgs *m)
 	return true;
 }
 
-/* To the sender of a flow, the peer or ourselves; now and then, or at the end. */
+/* Report to the sender of a flow, the peer or this side; from time to time, or at the end. */
 static void tell_seen(struct msgs *m, uint32_t flow, bool now)
 {
 	struct msg_in *in = &m->in[flow];
 
-	/* of tag matching a rendezvous may end behind those that came later */
+	/* with tag matching a rendezvous may end after later ones */
 	if (m->done || in->seen_told == in->next || (msg_reliable(m) && in->got != in->next))
 		return;
 	if (!now && in->next - in->seen_told < MSG_WRITTEN / 4 && in->waits++ < 4)
@@ -143,13 +143,13 @@ static void stuck(const struct msgs *m)
 	vt_fail(__FILE__, __LINE__, "nothing happened for %ld s", m->v->stuck);
 }
 
-/* Where nothing holds a sender back it fills what lies between it and a receiver. */
+/* Without a limit a sender fills the buffers between it and a receiver. */
 static uint32_t burst(struct msgs *m)
 {
 	return 1 + (uint32_t)msg_draw(m, msg_reliable(m) ? 8 : 1ull << msg_draw(m, 8));
 }
 
-/* One turn; whether something happened. */
+/* Run once; return whether there was progress. */
 static bool turn(struct msgs *m, bool over)
 {
 	bool did = false;
@@ -215,7 +215,7 @@ static uint32_t posted(const struct msgs *m)
 	return n;
 }
 
-/* Messages behind the last one that counts may still come; then nothing more is written. */
+/* Messages after the last one that counts may still arrive; then nothing more is written. */
 static void settle(struct msgs *m)
 {
 	time_t begun = time(NULL);

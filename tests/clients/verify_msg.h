@@ -20,8 +20,10 @@
 enum msg_kind { MSG_RC, MSG_UC, MSG_UD, MSG_XRC, MSG_SRQ, MSG_UDSRQ, MSG_TAG, MSG_KINDS };
 extern const char *const msg_kind_name[MSG_KINDS];
 
-/* When a receiver posts: always; one at a time; always, but stops at times; all at once,
- * when none is left; each of these in turn. */
+/*
+ * Posts of a receiver: always; one at a time; always, but stops at times; all at once, when none is
+ * left; each of these in turn.
+ */
 enum msg_manner { MSG_KEEPS, MSG_STARVES, MSG_STOPS, MSG_CATCHES, MSG_TURNS, MSG_MANNERS };
 extern const char *const msg_manner_name[MSG_MANNERS];
 
@@ -29,7 +31,7 @@ enum msg_op {
 	M_SEND,	     /* with its number in its first bytes, or its tag */
 	M_SEND_IMM,  /* with its number as immediate, as all below */
 	M_WRITE_IMM, /* to the place of its number */
-	M_WRITE,     /* the same without immediate, and an empty SEND behind it */
+	M_WRITE,     /* the same without immediate, and an empty SEND after it */
 };
 
 enum {
@@ -38,14 +40,14 @@ enum {
 	MSG_RVH = sizeof(struct ibv_rvh),
 	MSG_HEAD = 8,	  /* bytes of payload that name a message without immediate */
 	MSG_RECVS = 32,	  /* of a queue */
-	MSG_SOURCES = 16, /* messages of a flow that are under way */
+	MSG_SOURCES = 16, /* messages of a flow in flight */
 	MSG_WRITTEN = 16, /* places of a flow that WRITEs go to */
 	MSG_FLOWS = 16,	  /* 8 QPs, XRC: to the peer's SRQ and to the own one */
 	MSG_READ_AREA = 8192,
-	MSG_POISON = 0xd7, /* what receives are full of before they are posted */
+	MSG_POISON = 0xd7, /* content of receives before they are posted */
 };
 #define MSG_WR_READ  (1ull << 62)
-#define MSG_WR_WRITE (1ull << 61) /* its completion says nothing: the SEND behind it does */
+#define MSG_WR_WRITE (1ull << 61) /* its completion is ignored: the SEND after it counts */
 #define MSG_WR_FIN   (1ull << 60)
 enum { MSG_RNDV = MSG_TMH + MSG_RVH };
 
@@ -80,7 +82,7 @@ struct msg_out {
 
 /* A flow that this side receives. */
 struct msg_in {
-	uint32_t qpn, src_qpn; /* as its completions must name them; src_qpn 0: nothing */
+	uint32_t qpn, src_qpn; /* values that its completions must contain; src_qpn 0: none */
 	uint32_t next, seen_told, total, waits;
 	uint64_t got;
 	bool ended;    /* total is known */
@@ -124,7 +126,7 @@ struct msgs {
 	struct msg_in in[MSG_FLOWS];
 	struct msg_pool pool[MSG_FLOWS];
 	struct ibv_dm *dm;
-	uint8_t *scratch, *wanted; /* a slot's room each */
+	uint8_t *scratch, *wanted; /* one slot each */
 	uint64_t slot_tag[2 * MSG_RECVS];
 	bool tagged[2 * MSG_RECVS];
 	uint32_t unexpected;
@@ -145,7 +147,7 @@ static inline bool msg_datagrams(const struct msgs *m)
 	return m->o.kind == MSG_UD || m->o.kind == MSG_UDSRQ;
 }
 
-/* XRC: the odd flows come back to the sender's own SRQ, through the peer's target. */
+/* XRC: the odd flows return to the sender's own SRQ, through the peer's target. */
 static inline bool msg_is_own(const struct msgs *m, uint32_t flow)
 {
 	return m->o.kind == MSG_XRC && flow & 1;
@@ -156,7 +158,7 @@ static inline uint32_t msg_grh(const struct msgs *m)
 	return msg_datagrams(m) ? MSG_GRH : 0;
 }
 
-/* Bytes of a slot without its guard: the longest message with all that may be in front of it. */
+/* Return the bytes of a slot without its guard: the longest message with the longest header. */
 static inline uint32_t msg_room(const struct msgs *m)
 {
 	return m->v->max + MSG_GRH;
@@ -183,7 +185,7 @@ static inline size_t msg_at_source(const struct msgs *m, uint32_t flow, uint32_t
 	       (flow * (MSG_SOURCES + 1) + seq % MSG_SOURCES) * msg_stride(m);
 }
 
-/* Where a READ of the flow puts what it brings. */
+/* Return the place for the data of a READ of the flow. */
 static inline size_t msg_at_back(const struct msgs *m, uint32_t flow)
 {
 	return msg_at_source(m, flow, MSG_SOURCES - 1) + msg_stride(m);
@@ -194,7 +196,7 @@ static inline size_t msg_at_read(const struct msgs *m)
 	return msg_at_source(m, m->flows, 0);
 }
 
-/* verify_msg_mem.c: messages and the memory that they are in, host's or device's. */
+/* verify_msg_mem.c: messages and their memory, of the host or of the device. */
 void msg_memory_make(struct msgs *m);
 void msg_memory_free(struct msgs *m);
 void msg_put(struct msgs *m, size_t off, const void *from, size_t n);
@@ -203,7 +205,7 @@ void msg_poison(struct msgs *m, size_t off); /* a whole slot */
 bool msg_is_poison(const uint8_t *p, size_t n);
 uint64_t msg_draw(struct msgs *m, uint64_t n); /* 0 to n - 1, from the seed */
 struct msg msg_program(const struct msgs *m, int side, uint32_t flow, uint32_t seq);
-/* The payload, header of a message without immediate included. */
+/* Make the payload, with the header of a message without immediate. */
 void msg_payload(const struct msgs *m, int side, uint32_t flow, uint32_t seq, const struct msg *p,
 		 uint8_t *to);
 uint64_t msg_read_key(const struct msgs *m, int side);
@@ -220,21 +222,21 @@ void msg_stop(struct msgs *m);
 
 /* verify_msg_send.c */
 void msg_post_fin(struct msgs *m, uint32_t flow, uint32_t i);
-bool msg_send_some(struct msgs *m, uint32_t flow); /* whether it did something */
+bool msg_send_some(struct msgs *m, uint32_t flow); /* returns whether there was progress */
 void msg_sent(struct msgs *m, const struct ibv_wc *wc);
 void msg_not_busy_before(struct msgs *m, uint32_t flow, uint32_t seq);
 bool msg_out_ended(const struct msgs *m, uint32_t flow);
 
 /* verify_msg_recv.c */
 void msg_feed(struct msgs *m, struct msg_pool *p, bool all);
-uint32_t msg_take(struct msgs *m); /* polls; how many there were */
+uint32_t msg_take(struct msgs *m); /* polls; returns the number of completions */
 bool msg_in_ended(const struct msgs *m, uint32_t flow);
 void msg_rests_check(struct msgs *m);
 
-/* verify_msg.c: the whole run of one side. */
+/* verify_msg.c: the complete run of one side. */
 void msg_run(struct verify *v, const struct msg_opt *o);
 
-/* verify_options.c: false: they make no sense, which was said. */
+/* verify_options.c: false: invalid options, and a message was printed. */
 struct verify_cmd {
 	struct verify v;
 	struct msg_opt msg;

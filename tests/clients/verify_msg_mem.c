@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* verify_msg_mem.c - what messages are made of, and the memory that they are in. */
+/* verify_msg_mem.c - contents of messages, and their memory. */
 #include "verify_msg.h"
 
 #include <sys/mman.h>
@@ -129,8 +129,8 @@ static uint32_t length(uint64_t r, uint32_t max)
 }
 
 /*
- * Of a WRITE on UC that the link brings again, or late, the place is another message's by then: on
- * such a link there are none.
+ * A WRITE on UC that the link duplicates or delays may arrive when another message uses its place:
+ * on such a link there are none.
  */
 static enum msg_op op_of(const struct msgs *m, uint64_t r, uint32_t len)
 {

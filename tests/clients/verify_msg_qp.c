@@ -243,7 +243,7 @@ static void set_pools(struct msgs *m)
 	}
 }
 
-/* Receives of the FINs that end rendezvous. */
+/* Receive of the FINs that end rendezvous. */
 static void post_fins(struct msgs *m, uint32_t flow)
 {
 	for (uint32_t i = 0; i < MSG_RECVS; i++)

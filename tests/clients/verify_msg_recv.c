@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* verify_msg_recv.c - posts receives in its manner and checks what completes, byte by byte. */
+/* verify_msg_recv.c - posts receives in its manner and checks the completed ones, byte by byte. */
 #include "verify_msg.h"
 
 enum { TURN = 48, CHAIN = 8 }; /* messages of a manner before the next; receives of one post */
@@ -26,7 +26,7 @@ static void post_plain(struct msgs *m, struct msg_pool *p, const uint32_t *slots
 		CHECK_EQ(ibv_post_recv(p->qp, wr, &bad), 0);
 }
 
-/* A buffer for any tag, in two pieces; it says how many unexpected messages were seen. */
+/* Post a buffer for any tag, in two segments, with the number of unexpected messages seen. */
 static void post_tagged(struct msgs *m, uint32_t slot)
 {
 	const uint64_t at = (uintptr_t)m->t->buf + msg_at_recv(m, slot);
@@ -110,7 +110,7 @@ void msg_feed(struct msgs *m, struct msg_pool *p, bool all)
 	post(m, p, p->nfree);
 }
 
-/* ------------------------------------------------------------------ what came */
+/* ------------------------------------------------------------------- received */
 
 static struct msg_pool *pool_of(struct msgs *m, uint32_t slot)
 {
@@ -120,7 +120,7 @@ static struct msg_pool *pool_of(struct msgs *m, uint32_t slot)
 	vt_fail(__FILE__, __LINE__, "a completion of receive %u, which there is not", slot);
 }
 
-/* Which message a completion says it is. */
+/* Return the number of the message of a completion. */
 static uint32_t name_of(struct msgs *m, const struct msg_wc *wc, const uint8_t *payload,
 			uint32_t *flow)
 {
@@ -141,7 +141,7 @@ static uint32_t name_of(struct msgs *m, const struct msg_wc *wc, const uint8_t *
 	return head[1];
 }
 
-/* Each number once, in order where there is one. */
+/* Check that each number arrives once, in order if the transport keeps order. */
 static void in_its_turn(struct msgs *m, uint32_t flow, uint32_t seq)
 {
 	struct msg_in *in = &m->in[flow];
@@ -178,9 +178,8 @@ static void bytes_are(struct msgs *m, uint32_t flow, uint32_t seq, const struct 
 }
 
 /*
- * Nothing else was touched. On UC a message that was begun and lost may have left bytes in the
- * receive that serves the next one, or in the place that a WRITE went to: there only the guard
- * counts.
+ * Check that nothing else was written. On UC a message that was begun and lost may have left bytes
+ * in the receive of the next one, or at the target of a WRITE: there only the guard counts.
  */
 static void rest_is(struct msgs *m, uint32_t flow, uint32_t seq, const uint8_t *slot, uint32_t n,
 		    const char *where)
@@ -255,7 +254,7 @@ static void is_done(struct msgs *m, uint32_t flow, const struct msg *p, uint32_t
 
 /* -------------------------------------------------------------- tag matching */
 
-/* The header, of a rendezvous request with what follows it, as the sender made it. */
+/* Check the header, and for a rendezvous request the data after it, against the sender's. */
 static void check_tmh(struct msgs *m, const struct msg *p, uint32_t seq, bool rndv)
 {
 	struct ibv_tmh h;
@@ -269,7 +268,9 @@ static void check_tmh(struct msgs *m, const struct msg *p, uint32_t seq, bool rn
 		CHECK_EQ(be32toh(v.len), p->len);
 }
 
-/* It found no buffer: header and all lie in a receive of the SRQ; a rendezvous is ours to end. */
+/*
+ * It found no buffer: header and data are in a receive of the SRQ; this side must end a rendezvous.
+ */
 static void unexpected(struct msgs *m, const struct msg_wc *wc, uint32_t slot)
 {
 	struct ibv_tmh h;
@@ -418,7 +419,7 @@ bool msg_in_ended(const struct msgs *m, uint32_t flow)
 	return !msg_reliable(m) || in->got == in->total;
 }
 
-/* Receives that nothing came for, and places that nothing was written to. */
+/* Check receives without a message, and places without a WRITE. */
 void msg_rests_check(struct msgs *m)
 {
 	for (uint32_t i = 0; i < m->pools; i++) {

@@ -9,7 +9,7 @@ static uint64_t wr_id(uint32_t flow, uint32_t seq)
 
 /* ------------------------------------------------------------------------ READs */
 
-/* One at a time of a flow; false: not now. */
+/* Post a READ, one at a time for each flow; false: not now. */
 static bool read_area(struct msgs *m, uint32_t flow, const struct msg *p)
 {
 	struct msg_out *o = &m->out[flow];
@@ -62,7 +62,7 @@ void msg_post_fin(struct msgs *m, uint32_t flow, uint32_t i)
 	CHECK_EQ(ibv_post_recv(m->end[flow].tx, &wr, &bad), 0);
 }
 
-/* Writes the bytes in front of the payload; returns how many. */
+/* Write the bytes in front of the payload; return their number. */
 static uint32_t header(struct msgs *m, uint32_t flow, uint32_t seq, const struct msg *p,
 		       uint8_t *to)
 {
@@ -95,7 +95,10 @@ static void not_busy(struct msgs *m, uint32_t flow, uint32_t seq)
 	msg_poison(m, msg_at_source(m, flow, seq));
 }
 
-/* The receiver has seen all before this one: also those whose rendezvous it ended itself. */
+/*
+ * The receiver has seen all messages before this one, including those whose rendezvous it ended
+ * itself.
+ */
 void msg_not_busy_before(struct msgs *m, uint32_t flow, uint32_t seq)
 {
 	for (uint32_t i = 1; i <= MSG_SOURCES && i <= seq; i++)
@@ -123,7 +126,7 @@ static void fin(struct msgs *m, const struct ibv_wc *wc)
 
 /* --------------------------------------------------------------------- messages */
 
-/* The message in its source, a copy in m->scratch; *n: its bytes. */
+/* Compose the message in its source, with a copy in m->scratch; *n: its bytes. */
 static void compose(struct msgs *m, uint32_t flow, uint32_t seq, const struct msg *p, uint32_t *n)
 {
 	uint32_t head = header(m, flow, seq, p, m->scratch);
@@ -205,8 +208,10 @@ bool msg_out_ended(const struct msgs *m, uint32_t flow)
 			  (msg_reliable(m) || o->seen >= o->total));
 }
 
-/* Behind its last message a flow that may lose some goes on, one at a time, until the receiver has
- * seen one of those. */
+/*
+ * After its last message a flow that may lose some continues, one at a time, until the receiver has
+ * seen one of those.
+ */
 bool msg_send_some(struct msgs *m, uint32_t flow)
 {
 	struct msg_out *o = &m->out[flow];
@@ -235,7 +240,7 @@ bool msg_send_some(struct msgs *m, uint32_t flow)
 	return true;
 }
 
-/* Completions of a queue are in order: what has none was complete before. */
+/* Completions of a queue are in order: earlier messages without one were complete before. */
 void msg_sent(struct msgs *m, const struct ibv_wc *wc)
 {
 	const uint32_t flow = wc->wr_id >> 32 & 0xff, seq = (uint32_t)wc->wr_id;

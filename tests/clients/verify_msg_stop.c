@@ -8,14 +8,14 @@
 #include <sys/prctl.h>
 #include <sys/wait.h>
 
-enum { LONGEST_MS = 90 }; /* longer than the device lets UC and UD wait, at times */
+enum { LONGEST_MS = 90 }; /* sometimes longer than the device lets UC and UD wait */
 
 static void nap(uint8_t ms)
 {
 	nanosleep(&(struct timespec){.tv_nsec = ms * 1000000l}, NULL);
 }
 
-/* For each byte that the process writes: stops it for as many ms. */
+/* For each byte that the process writes: stop it for that number of ms. */
 static _Noreturn void stopper(int fd)
 {
 	uint8_t ms;
@@ -29,7 +29,10 @@ static _Noreturn void stopper(int fd)
 	_exit(0);
 }
 
-/* Before the device is opened; two sides in one process have none, it would stop both. */
+/*
+ * Call it before the device is opened; not for two sides in one process, of which it would stop
+ * both.
+ */
 void msg_stopper_begin(struct msgs *m)
 {
 	int fd[2];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* verify_ops.c - posts the operations of a connection and checks what comes in. */
+/* verify_ops.c - posts the operations of a connection and checks arriving data. */
 #include "verify.h"
 
 #include <netinet/in.h>
@@ -52,14 +52,14 @@ static void fill_wr(struct verify *v, struct conn *c, uint64_t seq, const struct
 	default:
 		wr->opcode = IBV_WR_ATOMIC_CMP_AND_SWP;
 		wr->wr.atomic.remote_addr = base + at_words(v, c->index) + 8;
-		/* one in four compares with what is not there, and must change nothing */
+		/* one in four compares with another value, and must change nothing */
 		wr->wr.atomic.compare_add = c->expect.swap + (op->key % 4 == 0);
 		wr->wr.atomic.swap = op->key;
 		wr->wr.atomic.rkey = v->t.peer.rkey;
 	}
 }
 
-/* Sets the contents of the words at the peer after this operation. */
+/* Set the contents of the words at the peer after this operation. */
 static void words_after(struct verify *v, struct conn *c, uint64_t seq, const struct op *op)
 {
 	if (op->kind == K_FETCH_ADD) {
@@ -79,7 +79,7 @@ void op_post(struct verify *v, struct conn *c)
 	struct op op = program_next(&c->mine, v->max);
 	size_t local = at(v, c->index, AT_LOCAL, seq);
 	bool out = op.kind == K_SEND || op.kind == K_WRITE || op.kind == K_WRITE_IMM;
-	/* some without a completion, some in two pieces, some inline */
+	/* some without a completion, some in two segments, some inline */
 	bool signal = !out || op.last || seq % 4 == 3 || op.key & 0x100;
 	uint32_t first = op.len > 1 && op.kind <= K_READ && op.key & 0x200
 				 ? 1 + (uint32_t)(op.key >> 16) % (op.len - 1)
@@ -121,7 +121,7 @@ static void count_result(struct verify *v, uint64_t old)
 	v->seen[old / 8] |= (uint8_t)(1 << old % 8);
 }
 
-/* An operation of ours is complete: what it brought must be right. */
+/* An operation of this side is complete: check its result. */
 static void op_check(struct verify *v, struct conn *c, uint64_t seq)
 {
 	const struct op *op = &c->ops[seq % WINDOW];
@@ -148,7 +148,7 @@ void op_completed(struct verify *v, const struct ibv_wc *wc)
 	uint64_t seq = wc->wr_id & ((1ull << 40) - 1);
 	struct conn *c = &v->c[wc->wr_id >> 40];
 
-	/* those without a completion that were posted before are complete too; nothing else is */
+	/* earlier ones without a completion are complete too; no others are */
 	for (; c->done < seq; c->done++) {
 		CHECK(!c->signalled[c->done % WINDOW],
 		      "QP %u: completion of %llu before that of %llu", c->index,
@@ -171,7 +171,7 @@ static void check_bytes(struct verify *v, const struct conn *c, uint64_t seq, co
 	      kind_name[op->kind], (unsigned long long)seq, op->len, n);
 }
 
-/* Walks the peer's program to the operation that has arrived. */
+/* Walk the peer's program to the operation that has arrived. */
 void arrived(struct verify *v, struct conn *c, const struct ibv_wc *wc)
 {
 	uint64_t slot = wc->wr_id & (WINDOW - 1), seq;
@@ -193,7 +193,7 @@ void arrived(struct verify *v, struct conn *c, const struct ibv_wc *wc)
 	recv_post(v, c, slot);
 }
 
-/* Tells the peer what it may write again. One at a time, so that it needs no place of its own. */
+/* Tell the peer what it may write again. One at a time, so that it needs no place of its own. */
 void credit_post(struct verify *v, struct conn *c)
 {
 	size_t out = at_credit_out(v, c->index);
@@ -214,7 +214,7 @@ void credit_post(struct verify *v, struct conn *c)
 	CHECK_EQ(vt_post(c->qp, &wr), 0);
 }
 
-/* May the next operation be posted: its place here and there is free. */
+/* Return whether the next operation may be posted: its place here and there is free. */
 bool may_post(struct verify *v, struct conn *c)
 {
 	uint64_t credit = load64(v, at_credit(v, c->index));

@@ -48,7 +48,7 @@ static const char usage[] =
 	"                  [the others, without --total, --recvs, --rd-atomic] [HOST | "
 	"--threads]\n";
 
-/* The letters of those without a short form are their own affair. */
+/* Options without a short form have private letters. */
 static const struct option options[] = {
 	{"device", required_argument, NULL, 'd'},    {"ib-port", required_argument, NULL, 'i'},
 	{"gid-idx", required_argument, NULL, 'g'},   {"port", required_argument, NULL, 'p'},
@@ -64,7 +64,7 @@ static const struct option options[] = {
 	{"twice", no_argument, NULL, '2'},	     {"threads", no_argument, NULL, 'H'},
 	{"expect-error", no_argument, NULL, 'E'},    {0}};
 
-/* An option of messages; false: there is none like it. */
+/* Take an option of messages; false: there is none like it. */
 static bool take_message_option(struct msg_opt *m, int o)
 {
 	int word;
@@ -102,7 +102,7 @@ static bool take_message_option(struct msg_opt *m, int o)
 	return false;
 }
 
-/* One option; false: there is none like it. */
+/* Take one option; false: there is none like it. */
 static bool take_option(struct verify_cmd *cmd, int o)
 {
 	struct verify *v = &cmd->v;

@@ -78,8 +78,8 @@ static uint32_t op_len(uint64_t r, uint32_t max)
 }
 
 /*
- * The next operation. Every fourth one is seen by the peer when it arrives, and so is the last:
- * however the window lies, the peer learns in it what it may let go.
+ * The next operation. The peer sees the arrival of every fourth one, and of the last: so at any
+ * position of the window the peer learns which places it may release.
  */
 struct op program_next(struct program *p, uint32_t max)
 {

@@ -327,8 +327,10 @@ void vt_connect(struct vt *t, struct ibv_qp *qp, const struct vt_opt *o, struct 
 	struct vt_addr me = t->me;
 
 	me.qpn = qp->qp_num;
-	/* what a lane still holds of the connection before is old for the next one: a third of the
-	 * numbers behind */
+	/*
+	 * entries of the previous connection that are still in the ring are old for the next one: a
+	 * third of the numbers behind
+	 */
 	me.psn = (uint32_t)(vt_seed() * 2654435761u + qp->qp_num + 0x555555 * t->connections++) &
 		 0xffffff;
 	me.qkey = 0x11111111;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * vt.h - what the verbs clients of the integration tests share.
+ * vt.h - common part of the verbs clients of the integration tests.
  *
  * A case is one function that both sides run, side 0 and side 1, each with its own struct vt. The
- * runner calls every case twice: with the sides in two processes (each opens the device itself)
- * and in two threads of one process (loopback). The sides talk beside the device over a socket
- * pair. Nothing here knows which device it is; the man pages and the InfiniBand specification say
- * what must come out.
+ * runner calls every case twice: with the sides in two processes (each opens the device itself) and
+ * in two threads of one process (loopback). The sides exchange data over a socket pair. Nothing
+ * here depends on the device; the man pages and the InfiniBand specification define the expected
+ * results.
  */
 #ifndef DPA_TESTS_VT_H
 #define DPA_TESTS_VT_H
@@ -74,13 +74,13 @@ struct vt_case {
 	const char *name;
 	void (*fn)(struct vt *t);
 	int modes; /* enum vt_modes */
-	int limit; /* seconds until a hang is ended; 0: 60 */
+	int limit; /* seconds until a hanging case is ended; 0: 60 */
 };
 
 extern const char *vt_device;	/* --device; dpa0. "A,B": side 0 opens A, side 1 B */
 extern int vt_peer_ended;	/* exit status when the other side has ended; 1 */
-extern unsigned int vt_seconds; /* --seconds: how long a case shall last that can be told; 0 */
-extern bool vt_slow;		/* --slow: all of what a case else takes a part of */
+extern unsigned int vt_seconds; /* --seconds: duration of cases that support it; 0 */
+extern bool vt_slow;		/* --slow: all of a test that otherwise takes a part of it */
 
 /* main() of a client: runs the cases, prints a line each and a tally. */
 int vt_main(int argc, char **argv, const struct vt_case *cases, size_t n);
@@ -111,7 +111,7 @@ void vt_open(struct vt *t);
 /* The same with a device of this list, which stays the caller's. */
 void vt_open_from(struct vt *t, struct ibv_device **list, int n);
 void vt_setup(struct vt *t, const struct vt_opt *o);
-/* The same, but the QP is not connected yet: vt_connect(t, t->qp, o, &t->peer). */
+/* Do the same, but the QP is not connected yet: vt_connect(t, t->qp, o, &t->peer). */
 void vt_prepare(struct vt *t, const struct vt_opt *o);
 void vt_close(struct vt *t);
 struct ibv_qp *vt_qp_create(struct vt *t, const struct vt_opt *o, struct ibv_cq *cq);
@@ -119,26 +119,28 @@ void vt_qp_init(struct vt *t, struct ibv_qp *qp, const struct vt_opt *o);
 void vt_qp_rtr(struct vt *t, struct ibv_qp *qp, const struct vt_opt *o, const struct vt_addr *dst);
 int vt_qp_try_rts(struct ibv_qp *qp, const struct vt_opt *o, uint32_t psn); /* as the verb */
 void vt_qp_rts(struct vt *t, struct ibv_qp *qp, const struct vt_opt *o, uint32_t psn);
-/* Both sides call it: exchanges addresses and brings the QP to RTS. */
+/* Both sides call it: exchange addresses and move the QP to RTS. */
 void vt_connect(struct vt *t, struct ibv_qp *qp, const struct vt_opt *o, struct vt_addr *peer);
-/* Connects two QPs of this process to each other, from PSN 0 on. */
+/* Connect two QPs of this process to each other, from PSN 0 on. */
 void vt_connect_pair(struct vt *t, struct ibv_qp *a, struct ibv_qp *b, const struct vt_opt *o);
 /* vt_connect() again after an error: RESET and connect; t->cq is emptied. Both sides call it. */
 void vt_reconnect(struct vt *t, const struct vt_opt *o);
 struct ibv_ah *vt_ah(struct vt *t, const struct vt_addr *dst);
 
-/* Beside the device. A peer that ended fails the case. vt_tcp(): the socket to a side on another
- * host; host NULL: the server's, who waits for the other one. */
+/*
+ * Beside the device. A peer that ended fails the case. vt_tcp(): the socket to a side on another
+ * host; host NULL: that of the server, which waits for the client.
+ */
 int vt_tcp(const char *host, const char *port);
 void vt_put(struct vt *t, const void *data, size_t n);
 void vt_get(struct vt *t, void *data, size_t n);
 void vt_sync(struct vt *t);
 
-/* Waits for the next completion, whatever its status; a limit of 30 s bounds a hang. */
+/* Wait for the next completion, with any status; a limit of 30 s ends a hang. */
 struct ibv_wc vt_wc(struct vt *t, struct ibv_cq *cq);
 /* ... and it must be this one. */
 struct ibv_wc vt_wc_is(struct vt *t, uint64_t wr_id, enum ibv_wc_status status);
-/* Nothing must be there; the device has had its chance, because the peer said so before. */
+/* Check that there is none; the device has had its chance, because the peer has reported. */
 void vt_wc_none(struct vt *t, struct ibv_cq *cq);
 
 /* Work requests of one SGE in t->buf; returns what the verb returned. */
@@ -153,13 +155,14 @@ int vt_post(struct ibv_qp *qp, struct ibv_send_wr *wr);
 
 enum ibv_qp_state vt_state(struct ibv_qp *qp);
 void vt_fill(void *p, size_t n, uint32_t seed);
-/* Offset of the first byte that vt_fill() would have written otherwise; n if there is none. */
+/* Return the offset of the first byte that differs from vt_fill(); n if there is none. */
 size_t vt_differs(const void *p, size_t n, uint32_t seed);
-/* The byte that memory is full of before something comes; whether n bytes still are it. */
+/* Content of memory before data arrives; vt_is_poison: whether n bytes are unchanged. */
 enum { VT_POISON = 0xd7 };
 void vt_poison(void *p, size_t n);
 bool vt_is_poison(const void *p, size_t n);
 void vt_set_seed(uint64_t seed);
-uint64_t vt_seed(void); /* of this run, another each time; printed by the runner; --seed sets it */
+/* seed of this run, another each time; printed by the runner; --seed sets it */
+uint64_t vt_seed(void);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Which check comes first and what both sides see of it: as adapters do, on every link alike.
+ * vt_checks_cases.c - the order of checks and the errors on both sides: as on adapters, on every
+ * link alike.
  */
 #include "vt.h"
 
@@ -12,7 +13,7 @@ enum { MTU = 1024 };
 	(IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |               \
 	 IBV_ACCESS_REMOTE_ATOMIC)
 
-/* A key that nobody has: bits of its index and of its random part are others. */
+/* A key that does not exist: bits of its index and of its random part differ. */
 static uint32_t no_key(uint32_t key)
 {
 	return key ^ 0x5a5a00;
@@ -33,7 +34,7 @@ static void datagram(struct vt *t, struct ibv_ah *ah, uint32_t len, uint64_t wr_
 	CHECK_EQ(vt_post(t->qp, &wr), 0);
 }
 
-/* The length that the IPv4 or IPv6 header in front of a datagram states counts all behind it. */
+/* The length in the IPv4 or IPv6 header in front of a datagram covers all bytes behind it. */
 static void check_grh(const uint8_t *grh, uint32_t len)
 {
 	const uint32_t rest = 8 + 12 + 8 + 4 + ((len + 3) & ~3u) + 4; /* UDP to ICRC */
@@ -48,7 +49,7 @@ static void check_grh(const uint8_t *grh, uint32_t len)
 static void ud_longer_than_the_port(struct vt *t)
 {
 	struct vt_opt o = {.type = IBV_QPT_UD};
-	uint32_t mtu[2]; /* another host's may be larger */
+	uint32_t mtu[2]; /* that of another host may be larger */
 	struct ibv_ah *ah;
 
 	vt_setup(t, &o);
@@ -80,7 +81,7 @@ static void ud_longer_than_the_port(struct vt *t)
 }
 
 /*
- * The first datagrams of a process, to one that it has not met, and right behind them the end of
+ * The first datagrams of a process, to one that it has not met, and directly after them the end of
  * their QP and of all else: they have left by then. With and without completions.
  */
 static void ud_posted_before_the_end(struct vt *t)
@@ -147,10 +148,10 @@ struct check {
 	enum ibv_wr_opcode op;
 	uint32_t len, wrong;
 	enum ibv_wc_status status;
-	uint64_t word; /* what is at the responder afterwards; it was 2 */
+	uint64_t word; /* value at the responder afterwards; it was 2 */
 };
 
-/* The responder judges first; a bad local key is met by the answer. Lengths are looked at here. */
+/* The responder checks first; the answer meets a bad local key. This covers lengths. */
 static const struct check checks[] = {
 	{IBV_WR_RDMA_READ, 8, LKEY, IBV_WC_LOC_PROT_ERR, 2},
 	{IBV_WR_RDMA_READ, 8, LKEY | RKEY, IBV_WC_REM_ACCESS_ERR, 2},
@@ -218,7 +219,7 @@ static void read_atomic_bad_keys(struct vt *t)
 
 /* --------------------------------------------------------- WRITE with immediate */
 
-/* Of one packet: the receive has an error of its own. A longer one never had it. */
+/* One packet: the receive has its own error. A longer message had no receive. */
 static void write_imm_bad_rkey(struct vt *t)
 {
 	static const uint32_t lens[] = {8, MTU, MTU + 1, 8192, 40000};
@@ -250,8 +251,8 @@ static void write_imm_bad_rkey(struct vt *t)
 /* ------------------------------------------------------- SEND with invalidate */
 
 /*
- * A key that cannot be invalidated, of a region and of nothing: the receive errs, what came before
- * is good, and the sender ends when its retries are used up: no NAK is sent.
+ * A key that cannot be invalidated, of a region and of nothing: the receive fails, earlier ones
+ * succeed, and the sender ends when its retries are used up: no NAK is sent.
  */
 static void inv_of_no_window(struct vt *t)
 {
@@ -297,7 +298,7 @@ static void srq_recv(struct vt *t, struct ibv_srq *srq, uint32_t lkey, uint64_t 
 	CHECK_EQ(ibv_post_srq_recv(srq, &wr, &bad), 0);
 }
 
-/* The keys of its receives are of the SRQ's PD, R_Keys of the QP's. */
+/* Return the keys of its receives belong to the SRQ's PD, R_Keys to the QP's. */
 static void srq_of_another_pd(struct vt *t)
 {
 	static const uint32_t lens[] = {8, 5000};
@@ -320,7 +321,7 @@ static void srq_of_another_pd(struct vt *t)
 	vt_get(t, &rkey[1], sizeof(rkey[1]));
 	for (int i = 0; i < 2; i++) {
 		vt_fill(t->buf, 8192, 5);
-		if (t->side == 1) { /* filled before they are the device's */
+		if (t->side == 1) { /* filled before the device uses them */
 			vt_fill(t->buf + 8192, 8192, 1);
 			srq_recv(t, o.srq, mr->lkey, 1);
 			srq_recv(t, o.srq, t->mr->lkey, 2);
@@ -384,7 +385,10 @@ static void bind(struct vt *t, struct ibv_mw *mw, uint32_t rkey)
 	CHECK_EQ(mw->rkey, (first & ~0xffu) | (rkey & 0xff));
 }
 
-/* Of the key of a bind only the low 8 bits are the poster's; the window has all of it then. */
+/*
+ * Return the poster owns only the low 8 bits of the key of a bind; then the window has the whole
+ * key.
+ */
 static void window_of_any_number(struct vt *t)
 {
 	static const uint32_t wanted[] = {0xba, 0xdeadbe07, 0, 0xffffffff};
@@ -408,7 +412,7 @@ static void window_of_any_number(struct vt *t)
 		}
 		vt_sync(t);
 		if (mw) {
-			mw->rkey = 0; /* the application's: nothing depends on it */
+			mw->rkey = 0; /* field of the application: nothing depends on it */
 			CHECK_EQ(ibv_dealloc_mw(mw), 0);
 		}
 		vt_sync(t);
@@ -427,7 +431,7 @@ static void rereg(struct vt *t, int access)
 	CHECK(t->mr->lkey == lkey && t->mr->rkey == rkey, "the keys changed");
 }
 
-/* Other rights alone: the keys stay, what is allowed is what was asked for last. */
+/* Only other rights: the keys stay; the last requested rights apply. */
 static void rereg_access_keeps_keys(struct vt *t)
 {
 	static const uint32_t lens[] = {8, 50000};
@@ -462,7 +466,7 @@ static void rereg_access_keeps_keys(struct vt *t)
 	vt_close(t);
 }
 
-/* Rights come and go while the other side works with those that stay: it never notices. */
+/* Rights are added and removed while the other side uses those that stay: it never notices. */
 static void rereg_beside_traffic(struct vt *t)
 {
 	static const int other[] = {0, IBV_ACCESS_REMOTE_READ, IBV_ACCESS_REMOTE_ATOMIC};
@@ -483,7 +487,7 @@ static void rereg_beside_traffic(struct vt *t)
 	vt_close(t);
 }
 
-/* QPs take the rights to FLUSH that no region here gives. */
+/* QPs may have the rights to FLUSH that no region here has. */
 static void qp_may_persist(struct vt *t)
 {
 	enum { GLOBAL = 1 << 8, PERSISTENT = 1 << 9 }; /* older headers have no names for them */

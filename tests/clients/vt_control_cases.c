@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Control verbs: errno of those that fail, objects whose handle the program changed, what they take
- * that other devices take. Both sides run each case by themselves.
+ * vt_control_cases.c - control verbs: errno of failures, objects whose handle the program changed,
+ * and arguments that other devices accept. Each side runs each case alone.
  */
 #include <fcntl.h>
 #include <netinet/in.h>
@@ -71,7 +71,7 @@ static void errno_of_what_fails(struct vt *t)
 	vt_close(t);
 }
 
-/* Something else has RoCE's port: a QP that is to reach another host says so. */
+/* Another program holds RoCE's port: a QP for another host reports it. */
 static void udp_4791_is_held(struct vt *t)
 {
 	struct sockaddr_in6 any = {.sin6_family = AF_INET6, .sin6_port = htons(4791)};
@@ -104,7 +104,7 @@ static void udp_4791_is_held(struct vt *t)
 	vt_close(t);
 }
 
-/* As the kernel would: it looks objects up by handle, in the context that they are called by. */
+/* As in the kernel: objects are looked up by handle, in the context of the call. */
 static void changed_objects(struct vt *t)
 {
 	struct vt_opt o = {0};
@@ -132,7 +132,7 @@ static void changed_objects(struct vt *t)
 	FAILS(ibv_destroy_cq(t->cq), ENOENT);
 	vt_wc_none(t, t->cq); /* the data path looks nothing up */
 	t->cq->handle ^= 0x5a5a;
-	/* a region has another handle after some reregistrations: that one counts then */
+	/* after some reregistrations a region has another handle: that one counts then */
 	mr = ibv_reg_mr(t->pd, t->buf, 4096, IBV_ACCESS_LOCAL_WRITE);
 	CHECK(mr, "%s", strerror(errno));
 	CHECK_EQ(ibv_rereg_mr(mr, IBV_REREG_MR_CHANGE_TRANSLATION, NULL, t->buf, 8192, 0), 0);
@@ -186,7 +186,7 @@ static int walk(struct vt *t, struct ibv_qp *qp)
 	return ibv_modify_qp(qp, &a, RTS);
 }
 
-/* With all the attributes of RC, as perftest -c XRC gives them. And the target keeps its PD. */
+/* With all the attributes of RC, as perftest -c XRC passes them. And the target keeps its PD. */
 static void xrc_with_the_attributes_of_rc(struct vt *t)
 {
 	struct ibv_xrcd_init_attr xa = {.comp_mask =
@@ -220,7 +220,7 @@ static void xrc_with_the_attributes_of_rc(struct vt *t)
 	vt_close(t);
 }
 
-/* perftest's client sets what its peer's device reports: 128 of a kernel rxe. */
+/* perftest's client sets the limit of its peer's device: 128 for a kernel rxe. */
 static void reads_of_an_initiator(struct vt *t)
 {
 	struct vt_opt o = {.rd_atomic = 16};

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Completion queues and shared receive queues: events, resizing, overrun, threads. */
+/*
+ * vt_cq_cases.c - completion queues and shared receive queues: events, resizing, overrun, threads.
+ */
 #include "vt.h"
 
 #include <arpa/inet.h>
@@ -28,7 +30,7 @@ static struct ibv_wc wait_event(struct vt *t)
 	return wc;
 }
 
-/* The next message may come before the completion of what it answers. */
+/* The next message may arrive before the completion of the message that it answers. */
 static void wait_for(struct vt *t, int *got, int want_got, int *sent, int want_sent)
 {
 	while (*got < want_got || *sent < want_sent) {
@@ -110,7 +112,7 @@ static void solicited(struct vt *t)
 	vt_close(t);
 }
 
-/* One arming is one event, whatever comes; without arming there is none; O_NONBLOCK holds. */
+/* One arming is one event, for any completions; without arming there is none; O_NONBLOCK works. */
 static void one_event(struct vt *t)
 {
 	struct vt_opt o = {.event = true};
@@ -175,7 +177,7 @@ static void resize(struct vt *t)
 
 /*
  * More completions than a CQ has entries: IBV_EVENT_CQ_ERR, and nothing is overwritten. The QP that
- * cannot report goes to the error state; one with another CQ goes on.
+ * cannot report goes to the error state; one with another CQ continues.
  */
 static void overrun(struct vt *t)
 {
@@ -223,7 +225,7 @@ struct worker {
 	int posts;
 };
 
-/* Posts WRITEs to the shared QP and polls the shared CQ until everything has completed. */
+/* Post WRITEs to the shared QP and poll the shared CQ until all have completed. */
 static void *share_worker(void *arg)
 {
 	struct worker *w = arg;
@@ -274,7 +276,7 @@ struct receivers {
 	struct vt *t;
 	atomic_int ready, left;
 	pthread_barrier_t filled;
-	atomic_uchar came[RECVS], imm[RECVS]; /* how often: receives, messages */
+	atomic_uchar came[RECVS], imm[RECVS]; /* counts: receives, messages */
 };
 
 struct receiver {
@@ -282,7 +284,7 @@ struct receiver {
 	uint32_t next; /* wr_id: every second one from the thread's first on */
 };
 
-/* Posts a list of up to RECV_LIST receives; false if there was no room for all, or none is left. */
+/* Post a list of up to RECV_LIST receives; false if there was no room for all, or none is left. */
 static bool post_some(struct receiver *r)
 {
 	struct vt *t = r->all->t;
@@ -322,7 +324,7 @@ static void *receive(void *arg)
 	struct receiver *r = arg;
 	struct receivers *all = r->all;
 
-	/* awake, both: they shall meet in the queue */
+	/* both awake: they must meet in the queue */
 	atomic_fetch_add(&all->ready, 1);
 	while (atomic_load(&all->ready) < 2)
 		;
@@ -530,7 +532,7 @@ static void answer(struct vt *t, uint32_t len, bool write)
 }
 
 /*
- * A program answers a message when it has come, and the adapter has sent the ACK by then. So the
+ * A program answers a message when it has arrived, and the adapter has sent the ACK by then. So the
  * CQE of the message is there before that of its answer. The login of iSER depends on it (tgt).
  */
 static void answers_come_last(struct vt *t)

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Messages arrive as they were sent: opcodes, sizes, gather lists, inline data, order. */
+/*
+ * vt_data_cases.c - messages arrive as they were sent: opcodes, sizes, gather lists, inline data,
+ * order.
+ */
 #include "vt.h"
 
 #include <arpa/inet.h>
@@ -12,7 +15,7 @@ static const uint32_t sizes[] = {0,	  1,	   7,	    8,	    63,	   64,	  65,
 				 1048576, 1048577, 4194304, 8388608};
 #define NSIZES (sizeof(sizes) / sizeof(sizes[0]))
 
-/* Largest inline size the device grants, up to what is asked. */
+/* Return the largest inline size that the device grants, up to the requested one. */
 static uint32_t inline_cap(struct vt *t)
 {
 	struct ibv_qp_attr a;
@@ -62,7 +65,7 @@ static void inline_sizes(struct vt *t)
 	vt_close(t);
 }
 
-/* Inline data gathered from several SGEs, whose lkeys do not count. */
+/* Inline data gathered from several SGEs, whose lkeys are ignored. */
 static void inline_gather(struct vt *t)
 {
 	struct vt_opt o = {.inl = 256, .sge = 8};
@@ -214,8 +217,7 @@ static void read_sizes(struct vt *t)
 	vt_close(t);
 }
 
-/* Both atomics, the value returned and the value left behind, and a byte order that is the host's.
- */
+/* Both atomics: returned value, remaining value, and byte order of the host. */
 static void atomics(struct vt *t)
 {
 	struct vt_opt o = {0};
@@ -248,7 +250,7 @@ static void atomics(struct vt *t)
 	vt_close(t);
 }
 
-/* n SGEs of uneven sizes over t->buf, every second byte run left out. */
+/* Make n SGEs of uneven sizes over t->buf, leaving out every second byte run. */
 static uint32_t make_sges(struct vt *t, struct ibv_sge *sge, size_t base, int n)
 {
 	uint32_t total = 0;
@@ -334,7 +336,7 @@ static void sges_32(struct vt *t)
 	vt_close(t);
 }
 
-/* A posted list of 16 WRITEs and a SEND, only the last signalled; three times round the ring. */
+/* A posted list of 16 WRITEs and a SEND, only the last signalled; three times around the ring. */
 static void posted_lists(struct vt *t)
 {
 	enum { LIST = 16, ROUNDS = 40 };
@@ -371,7 +373,7 @@ static void posted_lists(struct vt *t)
 	vt_close(t);
 }
 
-/* A list with a bad entry: what stands before it is posted, bad_wr names it. */
+/* A list with a bad entry: earlier ones are posted, bad_wr is that entry. */
 static void posted_list_bad(struct vt *t)
 {
 	struct vt_opt o = {.sge = 2};
@@ -397,7 +399,7 @@ static void posted_list_bad(struct vt *t)
 	vt_close(t);
 }
 
-/* READ, then a fenced WRITE of what it read: the write carries what came back. */
+/* A READ, then a fenced WRITE of its result: the write carries the data of the READ. */
 static void fence(struct vt *t)
 {
 	enum { ROUNDS = 200, N = 20000 };
@@ -422,7 +424,7 @@ static void fence(struct vt *t)
 	vt_close(t);
 }
 
-/* sq_sig_all; and without it, one signalled in 100 over a queue of 128, many times round. */
+/* sq_sig_all; and without it, one signalled in 100 over a queue of 128, many times around. */
 static void selective_signal(struct vt *t)
 {
 	struct vt_opt o = {.send_wr = 128};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* vt_domain.h - processes that share an XRC domain: what each has of it, and starting them. */
+/* vt_domain.h - processes that share an XRC domain: the objects of each, and their start. */
 #ifndef DPA_TESTS_VT_DOMAIN_H
 #define DPA_TESTS_VT_DOMAIN_H
 
@@ -21,7 +21,7 @@ struct dom {
 	struct dom_card me;
 };
 
-/* Another process, as side 0 sees it. */
+/* Another process, in the view of side 0. */
 struct dom_other {
 	pid_t pid;
 	struct vt t; /* its socket */
@@ -38,17 +38,19 @@ void dom_initiator(struct dom *m);
 void dom_connect(struct dom *m, struct ibv_qp *qp, uint32_t dest);
 void dom_leave(struct dom *m);
 void dom_receive(struct dom *m, size_t off, uint32_t len, uint64_t id);
-/* From off to the same offset there; atomics add 1 to the counter. */
+/* Use off here and the same offset there; atomics add 1 to the counter. */
 void dom_post(struct dom *m, enum ibv_wr_opcode op, const struct dom_card *c, size_t off,
 	      uint32_t len, uint64_t id);
 void dom_start(struct dom_other *o, void (*fn)(struct dom *m));
 void dom_ended(struct dom_other *o);
 void dom_killed(struct dom_other *o);
 void dom_new_file(void);
-/* Says who it is; the one with the target hears of its initiator. */
+/* Introduce this process; the one with the target gets its initiator. */
 void dom_introduce(struct dom *m);
-/* Side 0: starts one that makes a domain and a target, and introduces itself; joins the domain and
- * connects its initiator to that target. */
+/*
+ * Side 0: start a process that makes a domain and a target, and introduces itself; join the domain
+ * and connect the initiator to that target.
+ */
 void dom_meet(struct dom *m, struct dom_other *o, void (*fn)(struct dom *m));
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * XRC domains of several processes: ibv_open_xrcd(3), ibv_open_qp(3). Side 0 is the initiator and
- * forks the others, of which each has an SRQ in the domain of a file; side 1 returns at once.
+ * vt_domain_cases.c - XRC domains of several processes: ibv_open_xrcd(3), ibv_open_qp(3). Side 0 is
+ * the initiator and forks the others, of which each has an SRQ in the domain of a file; side 1
+ * returns at once.
  *
  * A target of one process with SRQs of another: an initiator of the same adapter instance reaches
  * them all.
@@ -10,7 +11,7 @@
 #include <unistd.h>
 #include "vt_domain.h"
 
-/* Where all goes by RoCEv2, only the target's process is reached: by_wire(). */
+/* If all traffic uses RoCEv2, only the target's process is reachable: by_wire(). */
 static void needs_shared_memory(void)
 {
 	const char *shm = getenv("DPA_SHM");
@@ -19,12 +20,12 @@ static void needs_shared_memory(void)
 		vt_skip("other processes' SRQs are not reached by RoCEv2");
 }
 
-/* --------------------------------------------------------------------- what is reached */
+/* ------------------------------------------------------------------- reachable objects */
 
 static const uint32_t lens[] = {0, 1, 4, 30, 1024, 5000, 40000};
 enum { ROUNDS = sizeof(lens) / sizeof(lens[0]) };
 
-/* Takes what side 0 sends by SEND, then lets it read, write and count in its memory. */
+/* Take the SENDs of side 0, then let it read, write and count in this process' memory. */
 static void served(struct dom *m)
 {
 	for (int i = 0; i < ROUNDS; i++) {
@@ -64,7 +65,7 @@ static void guest(struct dom *m)
 	dom_leave(m);
 }
 
-/* Where what the atomic found is put. */
+/* Return the place for the result of the atomic. */
 static size_t found(int k, uint64_t i)
 {
 	return 50000 + 8 * (i + 4 * (uint64_t)k);
@@ -91,7 +92,7 @@ static void serve(struct dom *m, struct dom_other *o, int n)
 		dom_post(m, IBV_WR_RDMA_WRITE, &o[k].c, 30000, 20000, 7);
 		vt_wc_is(&m->t, 7, IBV_WC_SUCCESS);
 	}
-	/* posted together: they come in order, to one and the other */
+	/* posted together: they arrive in order, alternating between both */
 	for (uint64_t i = 0; i < 3; i++)
 		for (int k = 0; k < n; k++)
 			dom_post(m, IBV_WR_ATOMIC_FETCH_AND_ADD, &o[k].c, found(k, i), 8,
@@ -119,7 +120,7 @@ static void reached(struct vt *t)
 	needs_shared_memory();
 	dom_new_file();
 	dom_start(&o[0], home);
-	vt_get(&o[0].t, &o[0].c, sizeof(o[0].c)); /* it has made the domain */
+	vt_get(&o[0].t, &o[0].c, sizeof(o[0].c)); /* it has created the domain */
 	dom_start(&o[1], guest);
 	dom_start(&o[2], guest);
 	for (int k = 1; k < 3; k++)
@@ -135,9 +136,9 @@ static void reached(struct vt *t)
 	dom_leave(&m);
 }
 
-/* ---------------------------------------------------------------------- what is permitted */
+/* ---------------------------------------------------------------------------- permissions */
 
-/* Takes away and gives what initiators may do, as often as it is told. */
+/* Remove and add rights of initiators, as often as requested. */
 static void landlord(struct dom *m)
 {
 	struct ibv_qp_attr a = {.qp_state = IBV_QPS_RTS};
@@ -162,8 +163,10 @@ static void write_one(struct dom *m, const struct dom_card *c, uint64_t id, enum
 }
 
 /* IBA 9.7.4 (permission) */
-/* The target of another process, by which this one's own SRQ and memory are reached: a permission
- * that was given or taken away is so for what is sent after ibv_modify_qp(3) returned. */
+/*
+ * The target of another process, through which an initiator reaches this one's own SRQ and memory:
+ * a changed permission applies to operations that are sent after ibv_modify_qp(3) returned.
+ */
 static void permitted(struct vt *t)
 {
 	struct dom m = {.t = *t};
@@ -177,7 +180,7 @@ static void permitted(struct vt *t)
 	own = m.me;
 	for (uint64_t i = 0; i < 3; i++) {
 		if (i)
-			vt_sync(&o.t); /* it has given, taken away */
+			vt_sync(&o.t); /* it has added or removed it */
 		write_one(&m, &own, i, i < 2 ? IBV_WC_SUCCESS : IBV_WC_REM_INV_REQ_ERR);
 		vt_sync(&o.t);
 	}
@@ -187,7 +190,7 @@ static void permitted(struct vt *t)
 
 /* -------------------------------------------------------------- one initiator, then another */
 
-/* Its target is for one initiator, and then for the other. */
+/* Its target serves one initiator, and then the other. */
 static void lent(struct dom *m)
 {
 	struct ibv_qp_attr r = {.qp_state = IBV_QPS_RESET};
@@ -206,8 +209,8 @@ static void lent(struct dom *m)
 
 /* IBA 9.6 (sender) */
 /*
- * An initiator that was connected to the target before goes on, in turns: it gets the error that
- * the target is not there for it, and the present initiator is not disturbed.
+ * An initiator that was connected to the target before continues, in several epochs: it gets the
+ * error that the target does not serve it, and the present initiator is not disturbed.
  */
 static void former_initiator(struct vt *t)
 {
@@ -229,7 +232,7 @@ static void former_initiator(struct vt *t)
 	dom_connect(&later, later.ini, o.c.tgt);
 	for (uint64_t i = 0; i < 4; i++) /* past the PSNs of the former one */
 		write_one(&later, i % 2 ? &o.c : &own, i, IBV_WC_SUCCESS);
-	write_one(&m, &o.c, 5, IBV_WC_RETRY_EXC_ERR); /* again and again, a turn each */
+	write_one(&m, &o.c, 5, IBV_WC_RETRY_EXC_ERR); /* repeatedly, one epoch each */
 	write_one(&later, &o.c, 6, IBV_WC_SUCCESS);
 	write_one(&later, &own, 7, IBV_WC_SUCCESS);
 	vt_sync(&o.t);
@@ -242,7 +245,7 @@ static void former_initiator(struct vt *t)
 
 enum { MESSAGES = 3000, DEEP = 24 };
 
-/* Posts receives as they go, until it has had as many messages as it is told. */
+/* Post receives as needed, until the given number of messages has arrived. */
 static void counting(struct dom *m)
 {
 	uint32_t want, got = 0;
@@ -280,7 +283,7 @@ static void counting_guest(struct dom *m)
 	counting(m);
 }
 
-/* Many under way, for one and the other as it comes: each is carried out once, none is lost. */
+/* Many in flight, alternating at random: each is executed once, none is lost. */
 static void mixed(struct vt *t)
 {
 	static const enum ibv_wr_opcode ops[] = {IBV_WR_SEND, IBV_WR_RDMA_WRITE, IBV_WR_RDMA_READ,
@@ -329,7 +332,7 @@ static void mixed(struct vt *t)
 	dom_leave(&m);
 }
 
-/* ----------------------------------------------------------------------------- who dies */
+/* ------------------------------------------------------------------------------- deaths */
 
 static void member_dies(struct dom *m)
 {
@@ -347,7 +350,10 @@ static void member_dies(struct dom *m)
 		pause();
 }
 
-/* The target's process is killed: its initiator is told, and SRQs of others serve other targets. */
+/*
+ * The target's process is killed: its initiator gets the error, and SRQs of others serve other
+ * targets.
+ */
 static void target_dies(struct vt *t)
 {
 	struct dom m = {.t = *t};
@@ -365,14 +371,14 @@ static void target_dies(struct vt *t)
 	vt_wc_is(&m.t, 1, IBV_WC_SUCCESS);
 	vt_sync(&o.t);
 	dom_receive(&m, 0, 64, 2);
-	dom_post(&m, IBV_WR_SEND, &own, 1024, 64, 1); /* to itself, by that process's target */
+	dom_post(&m, IBV_WR_SEND, &own, 1024, 64, 1); /* to itself, through that process's target */
 	for (int i = 0; i < 2; i++) {
 		wc = vt_wc(&m.t, m.t.cq);
 		CHECK_EQ(wc.status, IBV_WC_SUCCESS);
 		CHECK_EQ(wc.qp_num, wc.opcode == IBV_WC_RECV ? o.c.tgt : m.ini->qp_num);
 	}
 	dom_killed(&o);
-	do { /* until this process has heard of it */
+	do { /* until this process has detected it */
 		dom_post(&m, IBV_WR_RDMA_WRITE, &own, 1024, 64, 4);
 		wc = vt_wc(&m.t, m.t.cq);
 		CHECK_EQ(wc.wr_id, 4);
@@ -396,7 +402,7 @@ static void target_dies(struct vt *t)
 
 static void guest_dies(struct dom *m)
 {
-	vt_sync(&m->t); /* the domain is there */
+	vt_sync(&m->t); /* the domain exists */
 	dom_join(m, 0);
 	dom_introduce(m);
 	dom_receive(m, 0, 64, 1);
@@ -406,8 +412,8 @@ static void guest_dies(struct dom *m)
 }
 
 /*
- * The process of an SRQ is killed: what is sent to it meets a process that is gone, or no such SRQ
- * any more. The target's own is reached until then.
+ * The process of an SRQ is killed: messages to it find a process that is gone, or no such SRQ any
+ * more. The target's own SRQ is reachable until then.
  */
 static void guest_is_killed(struct vt *t)
 {
@@ -443,7 +449,7 @@ static void guest_is_killed(struct vt *t)
 	dom_leave(&m);
 }
 
-/* As from another host: SRQs of the target's process are reached, others are not there. */
+/* As from another host: SRQs of the target's process are reachable, others are not. */
 static void by_wire(struct vt *t)
 {
 	struct dom m = {.t = *t};
@@ -487,7 +493,7 @@ static void one_more(struct dom *m)
 		pause();
 }
 
-/* man ibv_open_xrcd: a file's domain is there while a process has it open and lives. */
+/* man ibv_open_xrcd: a file's domain exists while a living process has it open. */
 static void names(struct vt *t)
 {
 	struct ibv_xrcd *a;
@@ -530,7 +536,7 @@ static struct ibv_qp *open_target(struct dom *m, struct ibv_xrcd *xrcd, uint32_t
 	return ibv_open_qp(m->t.ctx, &a);
 }
 
-/* A target of another process: what it is can be seen, changing it is its creator's. */
+/* A target of another process: its attributes are visible, but only its creator can change it. */
 static void opened(struct vt *t)
 {
 	struct ibv_qp_attr e = {.qp_state = IBV_QPS_ERR};

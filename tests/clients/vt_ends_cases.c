@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Two ends that do not fit: PSNs, path MTUs, a side that was set up again. Each operation ends, by
- * the completion that an adapter gives, on every link alike; nothing moves that was refused.
+ * vt_ends_cases.c - two ends that do not fit: PSNs, path MTUs, a side that was set up again. Each
+ * operation ends with the completion of an adapter, on every link alike; no refused data moves.
  */
 #include "vt.h"
 
@@ -19,7 +19,7 @@ static bool is_atomic(enum ibv_wr_opcode op)
 	return op == IBV_WR_ATOMIC_CMP_AND_SWP || op == IBV_WR_ATOMIC_FETCH_AND_ADD;
 }
 
-/* Both sides: RESET, and connected anew with `skew` more than the PSN that side 0 begins with. */
+/* Both sides: RESET, and connected again with `skew` more than the PSN that side 0 begins with. */
 static void join(struct vt *t, const struct vt_opt *o, uint32_t skew)
 {
 	struct ibv_qp_attr a = {.qp_state = IBV_QPS_RESET};
@@ -60,7 +60,7 @@ static void post(struct vt *t, enum ibv_wr_opcode op, uint32_t len)
 	CHECK_EQ(vt_post(t->qp, &wr), 0);
 }
 
-/* Receives may be flushed by now, but none has a message. */
+/* Receive may be flushed by now, but none has a message. */
 static void nothing_came(struct vt *t)
 {
 	struct ibv_wc wc;
@@ -69,7 +69,7 @@ static void nothing_came(struct vt *t)
 		CHECK_EQ(wc.status, IBV_WC_WR_FLUSH_ERR);
 }
 
-/* Side 1 has a receive, and must find its memory as it was. */
+/* Side 1 has a receive, and its memory must be unchanged. */
 static void refused(struct vt *t, enum ibv_wr_opcode op, uint32_t len, enum ibv_wc_status status)
 {
 	if (t->side == 1) {
@@ -91,7 +91,7 @@ static void refused(struct vt *t, enum ibv_wr_opcode op, uint32_t len, enum ibv_
 
 static void psns(struct vt *t)
 {
-	/* far ahead and far behind: no packet of a message is the one that is expected */
+	/* far ahead and far behind: no packet of a message is the expected one */
 	static const uint32_t skews[] = {0x100000, 0xf00000};
 
 	vt_setup(t, &opt);
@@ -106,7 +106,7 @@ static void psns(struct vt *t)
 	vt_close(t);
 }
 
-/* Those before are good; then side 1 begins anew, and side 0 does not notice. */
+/* Earlier operations succeed; then side 1 starts again, and side 0 does not notice. */
 static void set_up_again(struct vt *t)
 {
 	vt_setup(t, &opt);
@@ -162,7 +162,7 @@ static void fits(struct vt *t, const struct vt_opt *o, enum ibv_wr_opcode op, ui
 	vt_sync(t);
 }
 
-/* One packet that fits both goes; nothing else does. */
+/* One packet that fits both is delivered; nothing else is. */
 static void path_mtus(struct vt *t)
 {
 	static const enum ibv_mtu of[][2] = {{IBV_MTU_1024, IBV_MTU_4096},

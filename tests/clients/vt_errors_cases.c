@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Each error gets the completion status that the specification names for it. */
+/* vt_errors_cases.c - each error gets the completion status of the specification. */
 #include "vt.h"
 
 #include <sys/mman.h>
@@ -116,7 +116,7 @@ static const struct remote_op remote_ops[] = {
 };
 #define NREMOTE (sizeof(remote_ops) / sizeof(remote_ops[0]))
 
-/* One remote operation at side 0 with this key and address; what it must come to. */
+/* One remote operation at side 0 with this key and address, and its expected result. */
 static void remote_try(struct vt *t, const struct vt_opt *o, const struct remote_op *r,
 		       uint32_t rkey, uint64_t addr, bool good)
 {
@@ -202,7 +202,8 @@ static void remote_key(struct vt *t)
 
 /*
  * The one answer to the first packet of a QP must arrive, whatever its number: its sender is in the
- * error state behind it. Numbers come in blocks, and nobody knows a new block yet.
+ * error state behind it. Numbers are allocated in blocks, and a new block is not known to the
+ * kernel yet.
  */
 static void ever_new_qps(struct vt *t)
 {
@@ -233,7 +234,9 @@ static void ever_new_qps(struct vt *t)
 	vt_close(t);
 }
 
-/* The QP's own permissions, whatever the region's: the peer gets an error, nothing is touched. */
+/*
+ * The QP's own permissions, with any of the region's: the peer gets an error, nothing is written.
+ */
 static void qp_access(struct vt *t)
 {
 	struct vt_opt o = {.no_qp_access = true};
@@ -278,7 +281,7 @@ static void unaligned_atomic(struct vt *t)
 	vt_close(t);
 }
 
-/* A responder that refused access tells its own application: an asynchronous event. */
+/* A responder that refused access reports it to its own application: an asynchronous event. */
 static void access_event(struct vt *t)
 {
 	struct vt_opt o = {0};
@@ -345,7 +348,10 @@ static void rnr_recovers(struct vt *t)
 	vt_close(t);
 }
 
-/* The queues are as long as create_qp said, one more is ENOMEM; to ERR all of it is flushed. */
+/*
+ * The queues have the size that create_qp returned, one more is ENOMEM; in ERR all of it is
+ * flushed.
+ */
 static void flush(struct vt *t)
 {
 	struct vt_opt o = {.send_wr = 16, .recv_wr = 16, .cqe = 256};
@@ -411,7 +417,7 @@ static void error_then_flush(struct vt *t)
 	vt_close(t);
 }
 
-/* UD: a wrong Q_Key and a wrong QPN are dropped without a word; what follows still arrives. */
+/* UD: a wrong Q_Key and a wrong QPN are dropped without a report; later datagrams still arrive. */
 static void ud_dropped(struct vt *t)
 {
 	struct vt_opt o = {.type = IBV_QPT_UD};
@@ -444,8 +450,8 @@ static void ud_dropped(struct vt *t)
 }
 
 /*
- * Operations that the transport has not are taken by ibv_post_send() and fail in their turn with
- * LOC_QP_OP_ERR; the send queue is in SQE then.
+ * ibv_post_send() accepts operations that the transport does not have; they fail in order with
+ * LOC_QP_OP_ERR, and the send queue is in SQE then.
  */
 static void not_of_transport(struct vt *t, enum ibv_qp_type type, const enum ibv_wr_opcode *ops,
 			     int n)

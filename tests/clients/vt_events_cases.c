@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Asynchronous events of QPs (IBA 11.6.3): which one, of which QP, and once. */
+/*
+ * vt_events_cases.c - asynchronous events of QPs (IBA 11.6.3): the right one, for the right QP,
+ * once.
+ */
 #include <fcntl.h>
 #include <poll.h>
 #include "vt.h"
@@ -34,7 +37,7 @@ static void to_state(struct ibv_qp *qp, enum ibv_qp_state state, int notify)
 		 0);
 }
 
-/* A key that names nothing: the responder's QP had an access error, the requester's had none. */
+/* An invalid key: the responder's QP had an access error, the requester's had none. */
 static void access_error(struct vt *t)
 {
 	struct vt_opt o = {0};
@@ -71,7 +74,7 @@ static void request_error(struct vt *t)
 	vt_close(t);
 }
 
-/* SQD: told when what has begun is through, if that was asked for; the rest waits for RTS. */
+/* SQD: reported when begun work is complete, if requested; the rest waits for RTS. */
 static void drained(struct vt *t)
 {
 	struct vt_opt o = {0};
@@ -92,7 +95,7 @@ static void drained(struct vt *t)
 	vt_close(t);
 }
 
-/* The first message to a QP that is in RTR still: told once (IBA 11.6.3.1), and not in RTS. */
+/* The first message to a QP that is still in RTR: reported once (IBA 11.6.3.1), and not in RTS. */
 static void established(struct vt *t)
 {
 	struct vt_opt o = {0};
@@ -131,7 +134,9 @@ static void established(struct vt *t)
 	vt_close(t);
 }
 
-/* With an SRQ: from now on no receive is taken for this QP. Once, however often it goes there. */
+/*
+ * With an SRQ: from now on this QP takes no receive. Reported once, for any number of transitions.
+ */
 static void last_wqe(struct vt *t)
 {
 	struct ibv_srq_init_attr sa = {.attr = {.max_wr = 4, .max_sge = 1}};
@@ -152,7 +157,7 @@ static void last_wqe(struct vt *t)
 	vt_close(t);
 }
 
-/* A limited QP gets everything through; how fast is for tests with a clock of their own. */
+/* A limited QP delivers everything; the speed is checked by tests with their own clock. */
 static void rate_limit(struct vt *t)
 {
 	struct ibv_qp_rate_limit_attr r = {.rate_limit = 8000, .max_burst_sz = 8192};

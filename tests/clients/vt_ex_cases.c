@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Extended CQs: time stamps, raw and of the wall clock. CQ moderation. ECE: what a device without
- * options says. */
+/*
+ * vt_ex_cases.c - extended CQs: time stamps, raw and of the wall clock. CQ moderation. ECE of a
+ * device without options.
+ */
 #include "vt.h"
 
 #include <poll.h>
@@ -39,7 +41,7 @@ static uint64_t device_clock(struct vt *t)
 	return (uint64_t)v.raw_clock.tv_sec * 1000000000u + (uint64_t)v.raw_clock.tv_nsec;
 }
 
-/* The entry that comes next, which stays the current one. */
+/* Start at the next entry, which stays the current one. */
 static void start(struct ibv_cq_ex *cq)
 {
 	struct ibv_poll_cq_attr none = {0};
@@ -53,7 +55,7 @@ static void start(struct ibv_cq_ex *cq)
 }
 
 /*
- * Each completion lies between two readings of the device's clock round it, and of the wall clock;
+ * Each completion lies between two readings of the device's clock around it, and of the wall clock;
  * later ones have later stamps. hca_core_clock is the clock's rate: a nanosecond's here.
  */
 static void stamps(struct vt *t)
@@ -81,8 +83,7 @@ static void stamps(struct vt *t)
 		wall_at = ibv_wc_read_completion_wallclock_ns(cq);
 		CHECK(at >= raw && at <= device_clock(t) && at >= last, "stamp %llu, before %llu",
 		      (unsigned long long)at, (unsigned long long)raw);
-		/* the wall clock is slewed: a millisecond is what it may have been moved meanwhile
-		 */
+		/* the wall clock is slewed: it may have moved by a millisecond meanwhile */
 		CHECK(wall_at + 1000000 >= wall && wall_at <= ns_of(CLOCK_REALTIME) + 1000000,
 		      "wall clock %llu, before %llu", (unsigned long long)wall_at,
 		      (unsigned long long)wall);
@@ -92,7 +93,7 @@ static void stamps(struct vt *t)
 	vt_close(t);
 }
 
-/* A clock that is not there, and what a device cannot tell. */
+/* A clock that does not exist, and unsupported requests. */
 static void refused(struct vt *t)
 {
 	struct ibv_values_ex v = {.comp_mask = IBV_VALUES_MASK_RAW_CLOCK << 1};
@@ -104,8 +105,10 @@ static void refused(struct vt *t)
 	vt_close(t);
 }
 
-/* ECE without options: the vendor is told, what is asked for is answered by nothing, another
- * vendor's is refused; nor is data promised to come in its order. */
+/*
+ * ECE without options: the vendor is reported, requests are answered without options, those of
+ * another vendor are refused; and in-order data is not promised.
+ */
 static void ece(struct vt *t)
 {
 	struct ibv_ece e = {0};
@@ -155,7 +158,7 @@ static int64_t now_us(void)
 	return (int64_t)ts.tv_sec * 1000000 + ts.tv_nsec / 1000;
 }
 
-/* A WRITE whose entry is left where it is; `idle` is polled so that the device gets on. */
+/* A WRITE whose entry stays unread; `idle` is polled to drive the device. */
 static void complete_one(struct vt *t, struct ibv_cq *idle)
 {
 	struct ibv_wc wc;
@@ -165,8 +168,10 @@ static void complete_one(struct vt *t, struct ibv_cq *idle)
 		CHECK_EQ(ibv_poll_cq(idle, 1, &wc), 0);
 }
 
-/* Moderation (ibv_modify_cq): the event waits for so many entries, or for so long after the first;
- * nobody calls the device meanwhile. */
+/*
+ * Moderation (ibv_modify_cq): the event waits for a number of entries, or for a time after the
+ * first; no thread calls the device meanwhile.
+ */
 static void moderated(struct vt *t)
 {
 	enum { COUNT = 8, PERIOD_US = 65000 };

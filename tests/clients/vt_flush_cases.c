@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* FLUSH by ibv_wr_flush(), where libibverbs has it (rdma-core 45 on). */
+/* vt_flush_cases.c - FLUSH by ibv_wr_flush(), where libibverbs has it (rdma-core 45 on). */
 #include "vt.h"
 
 #ifdef DPA_HAVE_FLUSH

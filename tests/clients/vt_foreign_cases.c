@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Memory that the process cannot address (dpadv_reg_foreign_mr()), on both sides: its address is a
- * PROT_NONE range, and copies go by another mapping. More than the device has room for at a time.
+ * vt_foreign_cases.c - memory that the process cannot address (dpadv_reg_foreign_mr()), on both
+ * sides: its address is a PROT_NONE range, and copies use another mapping. It is larger than the
+ * room of the device.
  */
 #include "vt_peer.h"
 
@@ -77,7 +78,7 @@ static void end(struct vt *t, struct far *f)
 	vt_close(t);
 }
 
-/* All of the memory, in pieces, as many under way as the queue takes. */
+/* Move all of the memory, in segments, with as many in flight as the queue holds. */
 static void move_all(struct vt *t, struct far *f, enum ibv_wr_opcode op)
 {
 	const uint32_t all = SIZE / PIECE;
@@ -168,7 +169,7 @@ static void victim(struct vt *t)
 		pause();
 }
 
-/* Its writes are under way when the owner of the memory is killed. */
+/* Its writes are in flight when the owner of the memory is killed. */
 static void an_owner_is_killed(struct vt *t)
 {
 	struct far f;

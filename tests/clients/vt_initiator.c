@@ -42,13 +42,13 @@ uint64_t vt_draw(uint64_t *x)
 
 /* ------------------------------------------------------------------ an initiator */
 
-/* Its own; `buf` is what it writes, behind it lies what it has read. */
+/* An initiator's own state; `buf` is the source of its writes, its reads lie behind that. */
 struct initiator {
 	struct vt *t;
 	struct vt_target *to;
 	struct vt_slot *slot;
 	uint32_t nth;
-	uint64_t x, there; /* where it is connected to; 0: nowhere */
+	uint64_t x, there; /* its connection; 0: none */
 	uint32_t sent;	   /* the last key that it ended by a SEND */
 };
 
@@ -92,7 +92,7 @@ static void come_down(struct initiator *i)
 	CHECK_EQ(ibv_close_device(t->ctx), 0);
 }
 
-/* To what the owner said last; it may say something else meanwhile. */
+/* Join the last published turn of the owner, which may change meanwhile. */
 static void join(struct initiator *i)
 {
 	const struct vt_opt *o = vt_initiator_opt(i->nth);
@@ -115,7 +115,7 @@ static void join(struct initiator *i)
 	} while (i->there != there(i));
 }
 
-/* Of the next packet: one that no packet carried took none. */
+/* Return the PSN of the next packet: an operation without a packet took none. */
 static uint32_t next_psn(const struct initiator *i)
 {
 	struct ibv_qp_init_attr ia;
@@ -125,7 +125,7 @@ static uint32_t next_psn(const struct initiator *i)
 	return a.sq_psn;
 }
 
-/* Waits for it. False: the owner has said something else, or that it is over. */
+/* Wait for it. False: the owner has changed the turn, or the test is over. */
 static bool completes(struct initiator *i, struct ibv_wc *wc)
 {
 	for (uint32_t k = 1;; k++) {
@@ -143,7 +143,7 @@ static bool completes(struct initiator *i, struct ibv_wc *wc)
 
 struct operation {
 	enum ibv_wr_opcode op;
-	uint32_t len, n; /* so many of them in a list, one behind the other */
+	uint32_t len, n; /* number of operations in a list, one after the other */
 	uint64_t roff;
 };
 
@@ -200,8 +200,8 @@ static void post(struct initiator *i, const struct operation *o, uint32_t key)
 }
 
 /*
- * Checks the bytes that were read, if they were: they must not be hidden ones. (Where a READ ends
- * with an error the contents of the buffer are undefined.)
+ * Check the bytes that were read, if any: they must not be hidden ones. (Where a READ ends with an
+ * error the contents of the buffer are undefined.)
  */
 static void check_read(const struct initiator *i, const struct operation *o)
 {
@@ -237,8 +237,11 @@ static void work(struct initiator *i, uint32_t key, uint64_t n)
 	}
 	check_read(i, &o);
 	if (looks && next_psn(i) != psn) {
-		sched_yield(); /* what a lane still holds keeps all that follows out of the direct
-				  path */
+		/*
+		 * entries that the ring still holds keep all later operations out of the direct
+		 * path
+		 */
+		sched_yield();
 	} else if (looks) {
 		atomic_fetch_add(&i->slot->direct, 1);
 		if (o.op == IBV_WR_ATOMIC_FETCH_AND_ADD)
@@ -261,7 +264,7 @@ void vt_initiate(struct vt *t, struct vt_target *to, uint32_t nth)
 
 		if (there(&i) != i.there)
 			join(&i);
-		/* behind that: what the owner takes back it takes back before it names a turn */
+		/* after that: the owner revokes before it publishes a turn */
 		key = atomic_load_explicit(&i.slot->rkey, memory_order_seq_cst);
 		if (key && i.there)
 			work(&i, key, n++);

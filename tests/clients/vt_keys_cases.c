@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Keys that have ended, states that are not left, memory windows. */
+/* vt_keys_cases.c - ended keys, states without a way out, memory windows. */
 #include "vt.h"
 
 #define ACCESS                                                                                     \
@@ -23,7 +23,7 @@ static void write_with(struct vt *t, struct ibv_qp *qp, uint32_t rkey, size_t ro
 	vt_sync(t);
 }
 
-/* To what it is already; arguments without their flag must be nothing. */
+/* Reregister the same range; arguments without their flag must be ignored. */
 static int rereg(struct vt *t, struct ibv_mr *mr, int change)
 {
 	bool where = change == IBV_REREG_MR_CHANGE_TRANSLATION;
@@ -32,7 +32,7 @@ static int rereg(struct vt *t, struct ibv_mr *mr, int change)
 			    where ? t->buf : NULL, where ? 4096 : 0, 0);
 }
 
-/* rereg_mr ends the old keys when it takes the memory or the PD away. */
+/* rereg_mr ends the old keys when it changes the memory or the PD. */
 static void rereg_old_keys(struct vt *t)
 {
 	static const int changes[] = {IBV_REREG_MR_CHANGE_TRANSLATION, IBV_REREG_MR_CHANGE_PD};
@@ -70,7 +70,7 @@ static void rereg_old_keys(struct vt *t)
 	vt_close(t);
 }
 
-/* The device moved the QP to the error state, unseen: only RESET leads out of it. */
+/* The device moved the QP to the error state, unnoticed: only RESET leads out of it. */
 static void error_stays(struct vt *t)
 {
 	static const int masks[] = {IBV_QP_STATE, IBV_QP_STATE | IBV_QP_MIN_RNR_TIMER,
@@ -107,7 +107,7 @@ static void error_stays(struct vt *t)
 	vt_close(t);
 }
 
-/* The last pages of the address space are nobody's, and their end is 0. */
+/* The last pages of the address space are never mapped, and their end is 0. */
 static void reg_mr_top(struct vt *t)
 {
 	static const size_t before[] = {4096, 4096, 8192, 1, 4096, 1u << 20};
@@ -187,7 +187,7 @@ static void mw_send_with_inv(struct vt *t)
 	vt_close(t);
 }
 
-/* A region is not deregistered under a window: invalidated or deallocated, it is. */
+/* A region is not deregistered under a window; after invalidation or deallocation it is. */
 static void mw_dereg_busy(struct vt *t)
 {
 	vt_setup(t, &with_mw);
@@ -214,7 +214,7 @@ static void mw_dereg_busy(struct vt *t)
 	vt_close(t);
 }
 
-/* A window of type 2 is its QP's: another one may neither use nor invalidate it. */
+/* A window of type 2 belongs to its QP: another one may neither use nor invalidate it. */
 static void mw_other_qp(struct vt *t)
 {
 	struct vt_addr peer2;
@@ -248,7 +248,7 @@ static void mw_other_qp(struct vt *t)
 	vt_close(t);
 }
 
-/* A window of type 1 and its region are of another PD than the QP: it fails in its turn. */
+/* A window of type 1 and its region are of another PD than the QP: the bind fails in order. */
 static void mw1_other_pd(struct vt *t)
 {
 	struct ibv_mw_bind b = {.wr_id = 45, .send_flags = IBV_SEND_SIGNALED};

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * A peer gets SIGKILL: what its partners have outstanding, and what they post afterwards, ends with
- * an error within the retry time of the QP, whatever it is and however they wait. On shared memory
- * only death ends it; on the wire (DPA_SHM=never) silence does, and not before the retries are used
- * up.
+ * vt_killed_cases.c - a peer gets SIGKILL: outstanding and later operations of its partners end
+ * with an error within the retry time of the QP, for each operation and each kind of wait. On
+ * shared memory only death ends them; on the wire (DPA_SHM=never) silence does, and not before the
+ * retries are used up.
  *
  * Side 1 returns at once, side 0 forks peers of its own.
  */
@@ -13,7 +13,7 @@
 #include <signal.h>
 #include <sys/mman.h>
 
-/* How late a machine with other things to do may be. Only liveness is asked for, no speed. */
+/* Allowed delay on a busy machine. Only liveness is required, not speed. */
 #define SLACK_NS 5000000000ull
 
 enum { QPS = 16, LEN = 8 << 20, PATIENCE_NS = 300000000 };
@@ -97,7 +97,7 @@ static struct ibv_wc next_wc(struct vt *t, bool event, uint64_t end)
 	}
 }
 
-/* Requests of every kind behind a SEND that finds no receive: none of them can be complete. */
+/* Requests of every kind after a SEND without a receive: none of them can complete. */
 static uint64_t post_all(struct vt *t, struct ibv_qp *qp, uint64_t id)
 {
 	static const enum ibv_wr_opcode ops[] = {IBV_WR_SEND, IBV_WR_RDMA_WRITE, IBV_WR_RDMA_READ,
@@ -122,8 +122,8 @@ static uint64_t post_all(struct vt *t, struct ibv_qp *qp, uint64_t id)
 }
 
 /*
- * All `n` of each of the QPs in their order, the first with RETRY_EXC_ERR, within `end`; the first
- * of them not before `begin`.
+ * All `n` of each of the QPs in order, the first with RETRY_EXC_ERR, before `end`; the first of
+ * them not before `begin`.
  */
 static void all_fail(struct vt *t, struct ibv_qp **qps, uint64_t n, bool event, uint64_t begin,
 		     uint64_t end)
@@ -172,7 +172,7 @@ static void once(struct vt *t, struct timing tm, bool outstanding, bool event)
 	if (outstanding) {
 		for (uint32_t q = 0; q < num_qps; q++)
 			n = post_all(t, qps[q], 100ull * q) % 100;
-		/* a peer that is only stopped is waited for, longer than the retries of most */
+		/* the QP waits for a stopped peer, longer than most retries take */
 		for (until = vt_now_ns() + PATIENCE_NS; vt_now_ns() < until;)
 			CHECK_EQ(ibv_poll_cq(t->cq, 1, &wc), 0);
 	}
@@ -184,7 +184,7 @@ static void once(struct vt *t, struct timing tm, bool outstanding, bool event)
 	close_all(t, qps);
 }
 
-/* The last one's 8 ms are too short for a first packet on the wire of a busy machine. */
+/* The 8 ms of the last one are too short for a first packet on the wire of a busy machine. */
 static const struct timing timings[] = {{14, 7}, {17, 1}, {8, 7}};
 
 static void outstanding_work(struct vt *t)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Limits, registration, states, forks, many QPs, one very large message. */
+/* vt_limits_cases.c - limits, registration, states, forks, many QPs, one very large message. */
 #include "vt.h"
 
 #include <fcntl.h>
@@ -20,7 +20,7 @@ static void no_qp(struct vt *t, struct ibv_qp_init_attr a, const char *what)
 	CHECK(!qp && errno > 0, "%s was taken (errno %d)", what, errno);
 }
 
-/* The numbers of query_device can be created; one more is an errno. */
+/* The limits of query_device can be created; one more is an errno. */
 static void create_limits(struct vt *t)
 {
 	struct ibv_device_attr d;
@@ -142,7 +142,7 @@ static void rereg(struct vt *t)
 	vt_close(t);
 }
 
-/* A key is not used again soon, and does not tell the next one. */
+/* A key is not reused soon, and does not reveal the next one. */
 static void keys(struct vt *t)
 {
 	enum { N = 512 };
@@ -252,7 +252,7 @@ static void modify_refused(struct vt *t)
 	vt_close(t);
 }
 
-/* The device's: nobody else here has any. */
+/* Count those of the device: no other code here has any. */
 static int udp_sockets(void)
 {
 	int n = 0;
@@ -299,8 +299,10 @@ static void fork_child(struct vt *t)
 	for (int i = 0; i < 20; i++) {
 		pid_t pid;
 
-		/* by RoCEv2 there are sockets, which a child must not keep: nothing has been sent
-		 * yet by who sends in the first round */
+		/*
+		 * with RoCEv2 there are sockets, which a child must not keep: the sender of the
+		 * first round has sent nothing yet
+		 */
 		if (i && shm && !strcmp(shm, "never"))
 			CHECK(udp_sockets() > 0, "no sockets");
 
@@ -310,7 +312,7 @@ static void fork_child(struct vt *t)
 			if (pid == 0) {
 				if (udp_sockets())
 					_exit(9);
-				/* what it kept would outlive its parent */
+				/* its resources would outlive its parent */
 				if (shared_memory())
 					_exit(10);
 				if (i % 2) {
@@ -344,8 +346,9 @@ static void many_qps(struct vt *t)
 	struct ibv_qp **qp = qps[t->side];
 	struct vt_opt o = {.send_wr = 4, .recv_wr = 4, .sge = 1, .cqe = 16};
 	struct vt_addr peer;
-	/* an EU looks at each slot in turn: with fewer it comes round in time on a busy machine,
-	 * too */
+	/*
+	 * an EU polls the slots in turn: with fewer QPs each poll is in time on a busy machine, too
+	 */
 	const char *place = getenv("DPA_PLACEMENT");
 	int n = place && !strncmp(place, "eu", 2) ? N / 4 : N;
 
@@ -379,8 +382,8 @@ static int descriptors(void)
 }
 
 /*
- * Deep QPs, CQs and SRQs where a process has 1,024 descriptors: none of them costs one. 501 QPs of
- * this depth could be had.
+ * Deep QPs, CQs and SRQs where a process has 1,024 descriptors: none of them costs one. Only 501
+ * QPs of this depth were possible.
  */
 static void deep_queues_cost_no_descriptor(struct vt *t)
 {
@@ -476,9 +479,9 @@ static void end_greedy(struct greedy *g)
 }
 
 /*
- * A process has no descriptor left when its QP meets that of another one. The initiator hears that
- * at the end of its retries (it was "transport retry counter exceeded", or nothing ever where the
- * other process had none), and the next two meet where some came free.
+ * A process has no descriptor left when its QP meets that of another one. The initiator gets the
+ * error at the end of its retries (it was "transport retry counter exceeded", or nothing ever if
+ * the other process had none), and the next two meet when some are free.
  */
 static void meets_without_descriptors(struct vt *t, int poor, bool greedy)
 {
@@ -532,8 +535,8 @@ static void no_descriptors_there(struct vt *t)
 
 /*
  * The device closes a spare descriptor for a moment, to refuse a connection with its number. When
- * another thread took the number the peer heard nothing, and its QP waited without end. Without
- * such threads that was rare: ibv_modify_qp() of the same process took it.
+ * another thread took the number the peer got no answer, and its QP waited for ever. Without such
+ * threads that was rare: ibv_modify_qp() of the same process took it.
  */
 static void no_descriptors_there_and_greedy_threads(struct vt *t)
 {
@@ -543,7 +546,7 @@ static void no_descriptors_there_and_greedy_threads(struct vt *t)
 #define MAX_MSG (1ull << 31)
 #define PIECE	(4ull << 20)
 
-/* MAX_MSG bytes and a page, of which only the last piece and that page have memory of their own. */
+/* Map MAX_MSG bytes and a page; only the last segment and that page have their own memory. */
 static uint8_t *map_2g(void)
 {
 	int fd = memfd_create("vt", MFD_CLOEXEC);
@@ -564,7 +567,7 @@ static uint8_t *map_2g(void)
 	return big;
 }
 
-/* One message of this length to the last byte, seen where it ends. */
+/* One message of this length to the last byte, checked at its end. */
 static void message_of_2g(struct vt *t, struct ibv_mr *mr, const struct vt_addr *b,
 			  enum ibv_wr_opcode op, uint32_t seed)
 {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The runner of a client's cases: two processes or two threads a case, bounded in time. */
+/*
+ * vt_main.c - the runner of a client's cases: two processes or two threads for each case, bounded
+ * in time.
+ */
 #include "vt.h"
 
 #include <getopt.h>
@@ -49,7 +52,7 @@ static _Noreturn void child_threads(const struct vt_case *c, const int sv[2])
 	exit(0);
 }
 
-/* Forks the sides; they have one socket end each, so that the end of one is seen by the other. */
+/* Fork the sides; each has only its own socket end, so that the other sees its end. */
 static int start(const struct vt_case *c, bool threads, pid_t pids[2])
 {
 	int sv[2], n = threads ? 1 : 2;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Mappings of this process: vt_maps.h. */
+/* vt_maps.c - mappings of this process: vt_maps.h. */
 #include "vt_maps.h"
 
 #include <sched.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Multicast on UD: who gets a datagram to a group and who does not, what is refused. */
+/* vt_mcast_cases.c - multicast on UD: the receivers of a datagram to a group, and refused calls. */
 #include "vt.h"
 
 enum { LEN = 200, GRH = 40, QKEY = 0x11111111, ROOM = 4096 };
@@ -66,7 +66,7 @@ static void send_to(struct vt *t, struct ibv_qp *qp, struct ibv_ah *ah, uint32_t
 	CHECK_EQ(vt_post(qp, &wr), 0);
 }
 
-/* The datagram that side 0's first QP sent is in receive `id` of this QP. */
+/* Check that the datagram of side 0's first QP is in receive `id` of this QP. */
 static void got(struct vt *t, struct ibv_cq *cq, uint64_t id, const union ibv_gid *group)
 {
 	uint32_t from = t->side == 0 ? t->qp->qp_num : t->peer.qpn;
@@ -109,7 +109,7 @@ static void fan_out(struct vt *t)
 		vt_fill(t->buf, LEN, 5);
 		CHECK_EQ(ibv_attach_mcast(t->qp, groups[g], 0), 0);
 		CHECK_EQ(ibv_attach_mcast(in.qp, groups[g], 0), 0);
-		CHECK_EQ(ibv_attach_mcast(in.qp, groups[g], 0), 0); /* a single copy all the same */
+		CHECK_EQ(ibv_attach_mcast(in.qp, groups[g], 0), 0); /* still a single copy */
 		CHECK_EQ(ibv_attach_mcast(out.qp, groups[!g], 0), 0);
 		recv_on(t, t->qp, 1);
 		recv_on(t, in.qp, 2);
@@ -131,7 +131,7 @@ static void fan_out(struct vt *t)
 		}
 		got(t, in.cq, 2, groups[g]);
 		vt_sync(t);
-		/* a datagram to each QP by its own name: nothing else is in front of it */
+		/* a datagram to each QP by its own address: nothing else is before it */
 		vt_wc_none(t, in.cq);
 		vt_wc_none(t, out.cq);
 		CHECK_EQ(ibv_detach_mcast(t->qp, groups[g], 0), 0);
@@ -146,7 +146,7 @@ static void fan_out(struct vt *t)
 		vt_sync(t);
 		vt_wc_none(t, in.cq);
 		vt_wc_none(t, t->cq);
-		/* the receives that are left go with a round trip through RESET */
+		/* the remaining receives are dropped by a transition through RESET */
 		for (int k = 0; k < 2; k++) {
 			struct ibv_qp *qp = k ? in.qp : out.qp;
 			struct ibv_qp_attr a = {.qp_state = IBV_QPS_RESET};
@@ -185,7 +185,7 @@ static void not_to_itself(struct vt *t)
 		CHECK_EQ(wc.src_qp, s.qp->qp_num);
 		wc = vt_wc(t, s.cq);
 		CHECK_EQ(wc.opcode, IBV_WC_SEND);
-		/* another one's reaches it: in its only receive */
+		/* that of another QP arrives: in its only receive */
 		send_to(t, m.qp, ah, 0xffffff, QKEY);
 		wc = vt_wc(t, s.cq);
 		CHECK_EQ(wc.wr_id, 1);
@@ -199,7 +199,7 @@ static void not_to_itself(struct vt *t)
 	vt_close(t);
 }
 
-/* Another Q_Key, another QPN than the multicast one: dropped; what follows arrives. */
+/* Another Q_Key, another QPN than the multicast one: dropped; later datagrams arrive. */
 static void dropped(struct vt *t)
 {
 	vt_setup(t, &ud);
@@ -255,7 +255,7 @@ static void refused(struct vt *t)
 	vt_close(t);
 }
 
-/* As many groups as the device says, and no more: one process takes them all. */
+/* As many groups as the device reports, and no more: one process takes them all. */
 static void limits(struct vt *t)
 {
 	struct ibv_device_attr a;

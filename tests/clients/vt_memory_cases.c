@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Kinds of memory: on demand, null, of the device, of a descriptor. Parent domains and imports. */
+/*
+ * vt_memory_cases.c - kinds of memory: on demand, null, of the device, of a descriptor. Parent
+ * domains and imports.
+ */
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/socket.h>
@@ -47,8 +50,8 @@ static int post_sge(struct vt *t, enum ibv_wr_opcode op, uint64_t addr, uint32_t
 /* ------------------------------------------------------------------ on demand */
 
 /*
- * Memory that comes and goes below a region: what is there is reached, what is not is an error of
- * the one request, on the side whose memory it is.
+ * Memory that is mapped and unmapped below a region: mapped pages are accessible; an unmapped page
+ * is an error of this request only, on the side of the memory.
  */
 static void odp_holes(struct vt *t)
 {
@@ -66,7 +69,7 @@ static void odp_holes(struct vt *t)
 	for (int i = 0; i < 3; i++) {
 		uint32_t len = lens[i];
 
-		/* ours is not there: local protection; a READ's answer has nowhere to go */
+		/* ours is not mapped: local protection; a READ's answer has no destination */
 		for (int op = 0; op < 3; op++) {
 			static const enum ibv_wr_opcode ops[] = {IBV_WR_RDMA_WRITE, IBV_WR_SEND,
 								 IBV_WR_RDMA_READ};
@@ -79,7 +82,7 @@ static void odp_holes(struct vt *t)
 			}
 			vt_reconnect(t, &o);
 		}
-		/* theirs is not there */
+		/* theirs is not mapped */
 		for (int op = 0; op < 2; op++) {
 			if (t->side == 0) {
 				CHECK_EQ(post_sge(t, op ? IBV_WR_RDMA_READ : IBV_WR_RDMA_WRITE,
@@ -170,7 +173,7 @@ static bool all_zero(const uint8_t *p, size_t n)
 	return true;
 }
 
-/* Reads as zeros, swallows what comes; never by an R_Key. */
+/* Read as zeros, drops written data; never by an R_Key. */
 static void null_mr(struct vt *t)
 {
 	static const uint32_t lens[] = {1, 200, 5000, 60000};
@@ -283,7 +286,9 @@ static void device_memory(struct vt *t)
 
 /* ---------------------------------------------------------------- descriptors */
 
-/* A region of a memfd; when the file shrinks below it, that is an error of who uses it. */
+/*
+ * A region of a memfd; when the file shrinks below it, that is an error of the accessing operation.
+ */
 static void memfd_region(struct vt *t)
 {
 	struct vt_opt o = {0};
@@ -343,7 +348,7 @@ static void *give(struct ibv_pd *pd, void *arg, size_t size, size_t align, uint6
 	(void)type;
 	CHECK(arg == &given, "pd_context");
 	CHECK_EQ(posix_memalign(&p, align < sizeof(void *) ? sizeof(void *) : align, size), 0);
-	memset(p, 0xee, size); /* a careless one */
+	memset(p, 0xee, size); /* an allocator that does not zero */
 	given++;
 	return p;
 }
@@ -446,12 +451,12 @@ static void import(struct vt *t)
 	ibv_unimport_mr(mr);
 	ibv_unimport_pd(pd);
 	CHECK_EQ(ibv_close_device(again), 0);
-	/* what was imported went; the region is there still */
+	/* the imported objects are gone; the region still exists */
 	vt_sync(t);
 	CHECK_EQ(vt_send(t, IBV_WR_RDMA_WRITE, 0, 64, 32, 3, IBV_SEND_SIGNALED), 0);
 	vt_wc_is(t, 3, IBV_WC_SUCCESS);
 	vt_sync(t);
-	/* of another opening, though of the same device */
+	/* of another open, although of the same device */
 	fd = open("/dev/null", O_RDWR | O_CLOEXEC);
 	CHECK(!ibv_import_device(fd), "somebody else's descriptor was imported");
 	close(fd);

@@ -33,7 +33,7 @@ static const unsigned int verbs_of[VT_KINDS] = {
 
 /* ------------------------------------------------------------------ completions */
 
-/* How this one ended; those of others that nobody waits for any more go with it. */
+/* Return the result of this one; drop those of others that no caller waits for any more. */
 static enum ibv_wc_status result(struct vt_owner *w, uint64_t id)
 {
 	struct ibv_wc wc;
@@ -53,7 +53,7 @@ static bool post(struct vt_owner *w, struct ibv_qp *qp, struct ibv_send_wr *wr)
 
 /* ------------------------------------------------------------------ connections */
 
-/* False: it is in error again. */
+/* Begin a turn. False: the QP is in error again. */
 static bool begin_turn(struct vt_owner *w, uint32_t i)
 {
 	const struct vt_opt *o = vt_initiator_opt(i);
@@ -69,14 +69,14 @@ static bool begin_turn(struct vt_owner *w, uint32_t i)
 		CHECK_EQ(vt_state(w->qp[i]), IBV_QPS_ERR);
 		return false;
 	}
-	/* who came earlier with a key that has ended would end it in RTR */
+	/* an initiator that joined earlier with an ended key would end the QP in RTR */
 	atomic_store(&s->there, (uint64_t)w->turn[i] << 32 | w->qp[i]->qp_num);
 	return true;
 }
 
 /*
- * The next turn. Its initiator comes when it can. A READ of an earlier turn that the lane still
- * holds is a duplicate in this one, and the end of it if its key has ended (IBA 9.7.5).
+ * Begin the next turn. Its initiator joins when it can. A READ of an earlier turn that the ring
+ * still holds is a duplicate in this one, and ends it if its key has ended (IBA 9.7.5).
  */
 static void connect_qp(struct vt_owner *w, uint32_t i)
 {
@@ -190,7 +190,7 @@ void vt_owner_end_keys(struct vt_owner *w)
 	w->t.mr = NULL;
 }
 
-/* Where there are windows nobody knows the region's key. */
+/* With windows no initiator gets the region's key. */
 void vt_owner_make_keys(struct vt_owner *w)
 {
 	uint32_t key = 0;
@@ -271,7 +271,7 @@ static void invalidate(struct vt_owner *w, uint32_t i)
 	w->mw[i] = NULL;
 }
 
-/* Its initiator sends it, if it can: it runs, and its QP has not failed. */
+/* Ask its initiator to send it, if possible: it runs, and its QP has not failed. */
 static bool ask_for_send(struct vt_owner *w, uint32_t i, uint64_t *id)
 {
 	struct ibv_recv_wr wr = {.wr_id = ++w->next_id}, *bad;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * vt_owner.h - the owner of memory that initiators (vt_initiator.h) are at work in: its connections
- * to them, the keys that it gives them, and every verb that takes its memory back.
+ * vt_owner.h - the owner of memory that initiators (vt_initiator.h) access: its connections to
+ * them, the keys that it gives them, and every verb that revokes its memory.
  */
 #ifndef DPA_TESTS_VT_OWNER_H
 #define DPA_TESTS_VT_OWNER_H
@@ -27,13 +27,13 @@ enum vt_verb {
 	VT_VERBS
 };
 
-/* One owner with a QP to each, and a pair that windows of type 1 are bound by. */
+/* One owner with a QP to each, and a pair of QPs that bind windows of type 1. */
 struct vt_owner {
-	struct vt t; /* `buf` is what the initiators work in */
+	struct vt t; /* `buf`: the memory that the initiators access */
 	struct vt_target *to;
 	struct ibv_qp *qp[VT_INITIATORS], *pair[2];
 	uint32_t turn[VT_INITIATORS];
-	bool met[VT_INITIATORS];  /* it is there, and has been connected to */
+	bool met[VT_INITIATORS];  /* it exists, and was connected to */
 	bool away[VT_INITIATORS]; /* it is stopped, or dead */
 	enum vt_kind kind;
 	struct ibv_mw *mw[VT_INITIATORS];
@@ -41,25 +41,24 @@ struct vt_owner {
 	uint64_t x, next_id;
 };
 
-/* Opens the device and makes all of it, and the first keys. `to` is there. */
+/* Open the device and create everything, and the first keys. `to` exists. */
 void vt_owner_open(struct vt_owner *w);
 void vt_owner_close(struct vt_owner *w);
 
-/* Connects to initiators that are new, and to those whose operation has failed. */
+/* Connect to new initiators, and to those whose operation has failed. */
 void vt_owner_repair(struct vt_owner *w);
 /* The nth initiator is dead: the next one there is new. */
 void vt_owner_forget(struct vt_owner *w, uint32_t nth);
-/* All anew, after a verb of QPs. */
+/* Connect all again, after a verb on QPs. */
 void vt_owner_connect(struct vt_owner *w);
 
-/* A key for all, or, in a round with windows of type 2, for those that are connected: call again.
- */
+/* Make a key for all, or, in a round with windows of type 2, for connected ones: call it again. */
 void vt_owner_make_keys(struct vt_owner *w);
 void vt_owner_more_keys(struct vt_owner *w);
-/* Later operations of an initiator with one of them are refused. */
+/* End the keys: later operations of an initiator with one of them are refused. */
 void vt_owner_end_keys(struct vt_owner *w);
 
-/* One that can take away what they have now. */
+/* Return a random verb that can revoke the present keys. */
 enum vt_verb vt_owner_draw_verb(struct vt_owner *w);
 bool vt_is_of_qps(enum vt_verb verb);
 const char *vt_verb_name(enum vt_verb verb);

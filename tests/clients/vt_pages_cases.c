@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Changes of an application to the pages of memory that it has registered: they have the same
- * effect as on other memory, also where a device shares the pages with peers, but for what
- * docs/conformance.md lists (the deliberate differences). Side 1 owns the memory, side 0 writes.
+ * vt_pages_cases.c - changes of an application to the pages of memory that it has registered: they
+ * have the same effect as on other memory, also if a device shares the pages with peers, except for
+ * the differences that docs/conformance.md lists. Side 1 owns the memory, side 0 writes.
  */
 #include "vt_maps.h"
 
@@ -20,12 +20,13 @@ enum { AREA = 1 << 20, PAGE = 4096 };
 
 static const struct vt_opt rc = {.len = AREA};
 
-/* Side 0 writes n bytes of value there, alone; both sides go on when it is done. */
+/* Side 0 writes n bytes of value there, alone; both sides continue when it is done. */
 static void put(struct vt *t, uint64_t off, uint32_t n, uint8_t value)
 {
 	if (t->side == 0) {
 		memset(t->buf, value, n);
-		for (int i = 0; i < 3; i++) { /* the first may find a shorter way for the others */
+		/* the first one may set up a shorter path for the others */
+		for (int i = 0; i < 3; i++) {
 			CHECK_EQ(vt_send(t, IBV_WR_RDMA_WRITE, 0, off, n, 5, IBV_SEND_SIGNALED), 0);
 			vt_wc_is(t, 5, IBV_WC_SUCCESS);
 		}
@@ -33,7 +34,7 @@ static void put(struct vt *t, uint64_t off, uint32_t n, uint8_t value)
 	vt_sync(t);
 }
 
-/* The same for memory that is gone: an error. */
+/* Do the same for memory that is unmapped: an error. */
 static void put_nowhere(struct vt *t, uint64_t off, uint32_t n)
 {
 	if (t->side == 0) {
@@ -94,8 +95,8 @@ static uint8_t *anon(size_t n)
 /* ------------------------------------------------------------------- munmap */
 
 /*
- * The application unmaps what it registered, and has other memory there afterwards: a region is
- * what is mapped at its addresses.
+ * The application unmaps registered memory, and maps other memory there: a region covers the memory
+ * that is mapped at its addresses.
  */
 static void unmapped_behind(struct vt *t, bool known)
 {
@@ -104,7 +105,7 @@ static void unmapped_behind(struct vt *t, bool known)
 	vt_setup_shared(t, &rc);
 	if (t->side == 1)
 		vt_expect_shared(t, t->buf, "registered");
-	if (known) /* to the peer, which has it mapped then */
+	if (known) /* for the peer, which has it mapped then */
 		put(t, 0, AREA, 0x11);
 	else if (t->side == 1)
 		memset(t->buf, 0x11, AREA);
@@ -184,7 +185,7 @@ static void moved(struct vt *t)
 
 /* ------------------------------------------------------------------ madvise */
 
-/* 0 or the errno. EAGAIN: the device's threads were kept from resting, on a busy machine. */
+/* Return 0 or the errno. EAGAIN: the device's threads could not be quiesced, on a busy machine. */
 static int advise(uint8_t *p, size_t n, int advice)
 {
 	for (int i = 0; madvise(p, n, advice); i++) {
@@ -230,7 +231,7 @@ static void advised(struct vt *t)
 	vt_close(t);
 }
 
-/* Memory that other pages in its place would take its properties from is not shared. */
+/* Memory whose properties other pages in its place would lose is not shared. */
 static void advised_before(struct vt *t)
 {
 	uint8_t *p;
@@ -259,7 +260,7 @@ static void advised_before(struct vt *t)
 	CHECK_EQ(ibv_close_device(t->ctx), 0);
 }
 
-/* Peers find what is allowed at the time. */
+/* Peers have the access that is allowed at the time. */
 static void protected(struct vt *t)
 {
 	vt_setup_shared(t, &rc);
@@ -313,7 +314,7 @@ static void locked(struct vt *t)
 
 enum { HALF = AREA / 2, ROUNDS = 12 };
 
-/* The last page of the lower half is one thread's, which reads and writes it all the time. */
+/* One thread uses the last page of the lower half, which it reads and writes all the time. */
 struct toucher {
 	uint8_t *at;
 	_Atomic bool over;
@@ -329,16 +330,16 @@ static void *touches(void *arg)
 
 		*mine = n;
 		for (size_t i = 0; i < HALF - PAGE; i += PAGE)
-			(void)((volatile uint8_t *)w->at)[i]; /* a fault, when it was given back */
+			(void)((volatile uint8_t *)w->at)[i]; /* a fault, if it was given back */
 		w->wrong += *mine != n;
 	}
 	return NULL;
 }
 
 /*
- * The owner gives the lower half back again and again and has zeros there each time, while the peer
- * writes to the upper half, of which no byte is lost. Then the peer writes to the lower one, by the
- * region as it was registered.
+ * The owner repeatedly gives the lower half back and reads zeros there each time, while the peer
+ * writes to the upper half, where no byte is lost. Then the peer writes to the lower half, by the
+ * same region.
  */
 static void give_back_rounds(struct vt *t, void (*each)(struct vt *t, int round))
 {
@@ -455,7 +456,10 @@ static void freed_and_taken_again(struct vt *t)
 	CHECK_EQ(ibv_close_device(t->ctx), 0);
 }
 
-/* free() gives the memory to the kernel past the preload; what malloc() has there next is other memory. */
+/*
+ * free() returns the memory to the kernel past the preload; the next malloc() there returns other
+ * memory.
+ */
 static void freed_and_registered_again(struct vt *t)
 {
 	struct ibv_mr *first = NULL;
@@ -513,7 +517,7 @@ static pid_t raw_clone(void)
 	return (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
 }
 
-/* A child that no handler of fork() has heard of has what is shared together with its parent. */
+/* A child without fork handlers shares the memory with its parent. */
 static void raw_child(struct vt *t)
 {
 	vt_setup_shared(t, &rc);
@@ -529,7 +533,7 @@ static void raw_child(struct vt *t)
 }
 
 struct waiter {
-	pthread_mutex_t held; /* by who wants it to wait */
+	pthread_mutex_t held; /* held by the thread that wants it to wait */
 	pthread_t thread;
 };
 
@@ -543,8 +547,8 @@ static void *waits(void *arg)
 }
 
 /*
- * With other threads about what was shared comes back as a private mapping of a copy: private, and
- * given back it reads as zeros, but it is not anonymous memory.
+ * With other threads running, shared memory is restored as a private mapping of a copy: it is
+ * private, and reads as zeros after it is given back, but it is not anonymous memory.
  */
 static void deregistered_beside_a_thread(struct vt *t)
 {

@@ -66,7 +66,7 @@ void vt_kill_peer(pid_t pid)
 	CHECK_EQ(waitpid(pid, &status, 0), pid);
 }
 
-/* vt_close() without the other side: its answer lies there already. */
+/* Do vt_close() without the other side: its answer is already present. */
 void vt_close_alone(struct vt *t)
 {
 	int sv[2];
@@ -80,7 +80,7 @@ void vt_close_alone(struct vt *t)
 	close(sv[1]);
 }
 
-/* Both: the processes have met, on the lane of t->qp. */
+/* Both sides: the processes have met, on the ring of t->qp. */
 void vt_first_message(struct vt *t)
 {
 	if (t->side == 1)

@@ -9,16 +9,16 @@
 
 uint64_t vt_now_ns(void);
 
-/* A process that calls fn as side 1 of t, and ends with 0 if that returns. */
+/* Fork a process that calls fn as side 1 of t, and ends with 0 if that returns. */
 pid_t vt_fork_peer(struct vt *t, void (*fn)(struct vt *t));
 void vt_wait_stopped(pid_t pid);
 void vt_wait_ended(pid_t pid);
 void vt_kill_peer(pid_t pid);
 
-/* vt_close() without the other side: its answer lies there already. */
+/* Do vt_close() without the other side: its answer is already present. */
 void vt_close_alone(struct vt *t);
 
-/* Both: the processes have met, on the lane of t->qp. */
+/* Both sides: the processes have met, on the ring of t->qp. */
 void vt_first_message(struct vt *t);
 
 #endif

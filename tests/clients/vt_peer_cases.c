@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Peers that close, stop, die or give up at a bad moment; threads that are cancelled or doze. Each
- * case is a bug that was in the device once.
+ * vt_peer_cases.c - peers that close, stop, die or give up at a bad moment; threads that are
+ * cancelled or sleep. Each case is a bug that was in the device once.
  *
  * Where a test waits for its peer's stop or end, it must be its parent: side 1 returns at once, and
  * side 0 forks a peer of its own.
@@ -30,8 +30,10 @@ static void closing_peer(struct vt *t)
 	vt_sync(t); /* seen */
 }
 
-/* The peer closes its device and lives on: what is sent then, or was under way, is not retried
- * for ever. */
+/*
+ * The peer closes its device and lives on: later operations, and those in flight, are not retried
+ * for ever.
+ */
 static void closes_lives_on(struct vt *t)
 {
 	for (int under_way = 0; under_way < 2 && t->side == 0; under_way++) {
@@ -70,7 +72,7 @@ static void unmet_peer(struct vt *t)
 	vt_fail(__FILE__, __LINE__, "it was to be killed");
 }
 
-/* The peer is killed while we connect to it: it has a listener, and never accepts. */
+/* The peer is killed while this side connects to it: it has a listener, and never accepts. */
 static void killed_while_connecting(struct vt *t)
 {
 	struct vt_opt o = {0};
@@ -105,7 +107,7 @@ static void uc_exiting_peer(struct vt *t)
 	vt_first_message(t);
 }
 
-/* UC knows of no peer: what is sent to one that has ended completes, and is lost. */
+/* UC has no peer state: messages to an ended process complete, and are lost. */
 static void uc_to_exited(struct vt *t)
 {
 	struct vt_opt o = {.type = IBV_QPT_UC};
@@ -129,7 +131,7 @@ static void uc_to_exited(struct vt *t)
 
 /* ---------------------------------------------------------------- half done */
 
-/* So long that it is not through as a rule when its poster loses the processor before it stops. */
+/* So long that it is not complete when its poster loses the processor before it stops. */
 static const struct vt_opt big_read = {.len = 128 << 20};
 static bool *read_through; /* in memory of both: this time it was */
 
@@ -150,8 +152,9 @@ static void reading_peer(struct vt *t)
 	CHECK_EQ(vt_state(t->qp), IBV_QPS_ERR);
 }
 
-/* The responder destroys its QP with a READ half answered: the rest never comes, and nobody says
- * so. */
+/*
+ * The responder destroys its QP with a READ half answered: the rest never comes, without a report.
+ */
 static void destroy_half_answered(struct vt *t)
 {
 	struct ibv_wc wc;
@@ -160,7 +163,7 @@ static void destroy_half_answered(struct vt *t)
 	vt_setup(t, &big_read);
 	vt_first_message(t);
 	vt_wait_stopped(pid);
-	/* each look makes progress, until there is no more room for answers */
+	/* each poll makes progress, until there is no more room for answers */
 	for (int i = 0; i < 20000; i++)
 		CHECK_EQ(ibv_poll_cq(t->cq, 1, &wc), 0);
 	CHECK_EQ(ibv_destroy_qp(t->qp), 0);
@@ -216,7 +219,7 @@ static void unharmed_peer(struct vt *t)
 	vt_sync(t);
 	raise(SIGSTOP);
 	while ((wc = vt_wc(t, t->cq)).wr_id != 3) {
-		/* as a whole, if the link had taken a copy of it */
+		/* completely, if the link had taken a copy of it */
 		CHECK(wc.wr_id == 2 && wc.status == IBV_WC_SUCCESS, "wr_id %d: %s", (int)wc.wr_id,
 		      ibv_wc_status_str(wc.status));
 		CHECK_EQ(vt_differs(t->buf, LARGE, 9), LARGE);
@@ -232,8 +235,10 @@ static void unharmed_peer(struct vt *t)
 	vt_wc_none(t, t->cq);
 }
 
-/* A sender destroys its QP and unmaps the buffer of a SEND that the receiver has not fetched yet.
- * That is the sender's affair: the receiver's QP stays as it was. */
+/*
+ * A sender destroys its QP and unmaps the buffer of a SEND that the receiver has not fetched yet.
+ * It only affects the sender: the receiver's QP is unchanged.
+ */
 static void unmapped_unfinished(struct vt *t)
 {
 	struct vt_addr peer2;
@@ -302,7 +307,7 @@ static void ud_stopping_peer(struct vt *t)
 	vt_fail(__FILE__, __LINE__, "it was to be killed");
 }
 
-/* More datagrams than there is room for to a stopped peer, then one to somebody else. */
+/* More datagrams than there is room for to a stopped peer, then one to another process. */
 static void ud_past_stopped(struct vt *t)
 {
 	for (int meet = 0; meet < 2 && t->side == 0; meet++) {
@@ -359,7 +364,10 @@ static void ud_late_peer(struct vt *t)
 	vt_wc_is(t, 1, IBV_WC_SUCCESS);
 }
 
-/* The first datagram is not lost because the peer is slow to meet us, as on a busy machine. */
+/*
+ * The first datagram is not lost because the peer is slow to meet this process, as on a busy
+ * machine.
+ */
 static void ud_late(struct vt *t)
 {
 	struct ibv_ah *ah;
@@ -385,7 +393,7 @@ static void ud_late(struct vt *t)
 
 /* ------------------------------------------------------ threads, lost wake-ups */
 
-static _Atomic uint64_t posted; /* by post_for_ever() since it started */
+static _Atomic uint64_t posted; /* number that post_for_ever() posted */
 
 static void *post_for_ever(void *arg)
 {
@@ -457,7 +465,7 @@ static void place_on_eus(void)
 	setenv("DPA_PLACEMENT", "eu", 1);
 }
 
-/* Bursts, and pauses about as long as an EU looks before it sleeps: no doorbell is missed. */
+/* Bursts, and pauses about as long as an EU polls before it sleeps: no doorbell is missed. */
 static void eu_wakeups(struct vt *t)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;

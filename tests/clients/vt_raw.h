@@ -19,20 +19,23 @@ struct raw_rule {
 };
 
 bool raw_may(void);
-/* Ethernet, IPv4 from 10.0.0.x, UDP, then what vt_fill() makes of `id`. */
+/* Build Ethernet, IPv4 from 10.0.0.x, UDP, then the bytes of vt_fill() for `id`. */
 uint32_t raw_frame(uint8_t *p, uint8_t to, uint8_t x, uint16_t dport, uint32_t n, unsigned id);
 struct ibv_qp *raw_try_qp(struct vt *t, struct ibv_cq *cq, uint32_t flags);
 struct raw raw_open(struct vt *t, uint32_t flags);
 void raw_close(struct raw *r);
 void raw_recv(struct vt *t, struct ibv_qp *qp, uint64_t id);
-/* Sends n bytes from the buffer's start by a QP that gets none; the status of its completion. */
+/*
+ * Send n bytes from the buffer's start by a QP that receives none; return the status of its
+ * completion.
+ */
 enum ibv_wc_status raw_send(struct vt *t, struct raw *r, uint32_t n);
 void raw_rule_add(struct raw_rule *r, const void *spec, size_t n);
-/* To the group's address with this last byte. */
+/* Make a rule for the group's address with this last byte. */
 struct raw_rule raw_rule_to(uint8_t to, uint16_t priority);
 void raw_rule_tag(struct raw_rule *r, uint32_t tag);
 struct ibv_flow *raw_flow(struct ibv_qp *qp, struct raw_rule *r);
-/* The next completion is receive `id` with a frame of n bytes of that tag. */
+/* Check that the next completion is receive `id` with a frame of n bytes with that tag. */
 void raw_got(struct raw *r, uint64_t id, uint32_t n, uint32_t tag);
 void raw_nothing(struct raw *r);
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Raw packets: which frames reach which QP, flow rules, receive side scaling, WQs. Side 0 sends,
- * side 1 receives, unless a case says otherwise. Where there is no CAP_NET_RAW, that is what is
- * tested.
+ * vt_raw_cases.c - raw packets: the QP that each frame reaches, flow rules, receive side scaling,
+ * WQs. Side 0 sends, side 1 receives, unless a case says otherwise. Without CAP_NET_RAW the refusal
+ * is tested.
  */
 #include <endian.h>
 #include <poll.h>
@@ -19,7 +19,7 @@ static void begin(struct vt *t)
 	vt_setup(t, &options);
 }
 
-/* Without the capability there is nothing to be had; with it, what the device says it can. */
+/* Without the capability nothing is available; with it, the device's reported capabilities. */
 static void permission(struct vt *t)
 {
 	struct ibv_device_attr_ex a;
@@ -42,7 +42,9 @@ static void permission(struct vt *t)
 	vt_close(t);
 }
 
-/* Each frame to the QP whose rule names it, with its tag, from the other process as from here. */
+/*
+ * Each frame reaches the QP with its rule, with its tag, from the other process as from this one.
+ */
 static void steering(struct vt *t)
 {
 	struct raw a, b, out;
@@ -65,7 +67,7 @@ static void steering(struct vt *t)
 	vt_sync(t);
 	for (int from = 0; from < 2; from++) {
 		if (t->side == from)
-			for (uint8_t to = 1; to <= 5; to++) /* nobody is 5 */
+			for (uint8_t to = 1; to <= 5; to++) /* no QP is 5 */
 				CHECK_EQ(raw_send(t, &out,
 						  raw_frame(t->buf, to, 1, 9, 100u + to, to)),
 					 IBV_WC_SUCCESS);
@@ -93,7 +95,7 @@ static void steering(struct vt *t)
 	vt_close(t);
 }
 
-/* The rule of the better priority has it; a rule that drops leaves nothing. */
+/* The rule of the better priority gets it; a rule that drops leaves nothing. */
 static void priorities(struct vt *t)
 {
 	struct ibv_flow_spec_action_drop drop = {.type = IBV_FLOW_SPEC_ACTION_DROP,
@@ -142,7 +144,7 @@ static void priorities(struct vt *t)
 	vt_close(t);
 }
 
-/* A QP receives its own frames if a rule asks for them, unless it was made to block them. */
+/* A QP receives its own frames if a rule requests them, unless it was created to block them. */
 static void own_frames(struct vt *t)
 {
 	struct raw r, deaf;
@@ -168,8 +170,10 @@ static void own_frames(struct vt *t)
 	vt_close(t);
 }
 
-/* Too short, too long; what finds too little room is an error of that receive, what finds none is
- * lost. */
+/*
+ * Too short, too long; a frame with too little room is an error of that receive, one without a
+ * receive is lost.
+ */
 static void wrong(struct vt *t)
 {
 	const uint8_t to = (uint8_t)(30 + t->side);
@@ -276,7 +280,7 @@ static int wq_recv(struct vt *t, struct ibv_wq *wq, uint64_t id)
 	return ibv_post_wq_recv(wq, &wr, &bad);
 }
 
-/* States, what they take, what is flushed; nobody needs a capability for that. */
+/* States, accepted requests, flushed ones; they need no capability. */
 static void wq_states(struct vt *t)
 {
 	struct ibv_wq_attr a = {.attr_mask = IBV_WQ_ATTR_CURR_STATE | IBV_WQ_ATTR_STATE,
@@ -358,7 +362,7 @@ static struct ibv_qp *rss_qp(struct vt *t, struct spread *s, uint8_t key_len, ui
 	return ibv_create_qp_ex(t->ctx, &a);
 }
 
-/* Frames of one flow come to one WQ, in order; those of many, to all of them. */
+/* Frames of one flow reach one WQ, in order; those of many flows, all of them. */
 static void rss(struct vt *t)
 {
 	const uint64_t fields = IBV_RX_HASH_SRC_IPV4 | IBV_RX_HASH_DST_IPV4;
@@ -415,8 +419,10 @@ static void rss(struct vt *t)
 	vt_close(t);
 }
 
-/* A buffer that is not there ends its WQ: an event, once, and what else is posted is flushed; after
- * RESET it serves again. */
+/*
+ * An unmapped buffer ends its WQ: one event, and all other receives are flushed; after RESET it
+ * works again.
+ */
 static void wq_fatal(struct vt *t)
 {
 	const uint8_t to = (uint8_t)(60 + t->side);
@@ -440,7 +446,7 @@ static void wq_fatal(struct vt *t)
 	rule = raw_rule_to(to, 0);
 	f = raw_flow(qp, &rule);
 	sge.addr = (uintptr_t)t->buf;
-	sge.lkey = t->mr->lkey ^ 0x5a5a00; /* names nothing */
+	sge.lkey = t->mr->lkey ^ 0x5a5a00; /* an invalid key */
 	for (int i = 0; i < WQS; i++) {
 		CHECK_EQ(ibv_post_wq_recv(s.wq[i], &wr, &bad), 0);
 		CHECK_EQ(wq_recv(t, s.wq[i], 2), 0);
@@ -506,7 +512,7 @@ static void rule_count(struct raw_rule *r, struct ibv_counters *c)
 }
 
 /*
- * Frames that matched are counted, from any sender, with and without a receive, also if they are
+ * Matching frames are counted, from any sender, with and without a receive, also if they are
  * dropped.
  */
 static void counted(struct vt *t)
@@ -542,7 +548,7 @@ static void counted(struct vt *t)
 	CHECK_EQ(ibv_destroy_flow(fa), 0);
 	CHECK_EQ(ibv_destroy_flow(fb), 0);
 	counts_are(ca, 2, 2 * (101u + 2u * (uint32_t)t->side));
-	fa = raw_flow(a.qp, &ra); /* perhaps in the place of the one before: it starts from 0 */
+	fa = raw_flow(a.qp, &ra); /* perhaps in the place of the previous one: it starts from 0 */
 	counts_are(ca, 2, 2 * (101u + 2u * (uint32_t)t->side));
 	CHECK_EQ(ibv_destroy_flow(fa), 0);
 	CHECK_EQ(ibv_destroy_counters(ca), 0);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * An owner takes its memory back, by every verb that can, from four initiators that are at work
- * there, which are stopped, killed and replaced at any moment: once the verb has returned, nothing
- * of it is written, and nobody reads what the owner puts there then.
+ * vt_revoke_cases.c - an owner revokes its memory, by every verb that can, from four initiators
+ * that access it; these are stopped, killed and replaced at any moment. Once the verb has returned
+ * no initiator writes to the memory, and none reads the data that the owner puts there then.
  *
- * In a process each, or in threads of the owner's process, for a race detector sees nothing of what
- * happens in several. Side 1 returns at once.
+ * Each initiator is a process, or a thread of the owner's process, because a race detector sees
+ * only one process. Side 1 returns at once.
  */
 #include "vt_owner.h"
 
@@ -45,7 +45,7 @@ struct game {
 	uint32_t rounds, killed;
 };
 
-/* Whether initiators of this device copy here by themselves: docs/direct-path.md. */
+/* Return whether initiators of this device copy by themselves: docs/direct-path.md. */
 static bool has_direct_path(void)
 {
 #if defined(__x86_64__)
@@ -63,8 +63,8 @@ static bool has_direct_path(void)
 }
 
 /*
- * So many of `rounds` in which they had it mapped, at least. `auto` shares what a process of one
- * thread registers, and not always; a race detector has a thread more.
+ * Return the least number of `rounds` in which they had it mapped. `auto` shares memory that a
+ * process with one thread registers, and not always; a race detector has one thread more.
  */
 static uint32_t shared_rounds(bool threads, uint32_t rounds)
 {
@@ -86,7 +86,7 @@ static void yields(uint64_t n)
 
 /* --------------------------------------------------------------- stops and deaths */
 
-/* Stops, kills or lets go some, wherever they are. */
+/* Stop, kill or continue some, at any point. */
 static void disturb(struct game *g)
 {
 	for (uint32_t i = 0; i < N; i++) {
@@ -147,8 +147,8 @@ static struct progress progress(const struct game *g)
 }
 
 /*
- * They are at work, in the way that is to be taken from them: after some failures a device may rest
- * from its shorter ways for a time, and nothing would be raced with.
+ * Wait until they use the path that will be revoked: after some failures a device may avoid its
+ * shorter paths for a time, and then there would be no race.
  */
 static void wait_for_work(struct game *g)
 {
@@ -166,8 +166,8 @@ static void wait_for_work(struct game *g)
 }
 
 /*
- * First where somebody who is late would be last, and that is not written again: all the rest takes
- * longer than what he does.
+ * Start with the bytes that a late initiator would access last, and do not write those again: all
+ * the rest takes longer than its access.
  */
 static void hide(struct game *g)
 {
@@ -194,7 +194,7 @@ static void check_untouched(struct game *g, enum vt_verb verb, const char *when)
 			      i, when);
 		}
 		if (!vt_is_of_qps(verb))
-			vt_owner_repair(&g->o); /* with the key that has ended, they try again */
+			vt_owner_repair(&g->o); /* with the ended key, they try again */
 		sched_yield();
 	}
 }
@@ -212,7 +212,7 @@ static void one_round(struct game *g)
 	check_untouched(g, verb, "behind the verb");
 	let_go(g);
 	check_untouched(g, verb, "when they went on");
-	/* and again; what they know of is not what they meet anew */
+	/* repeatedly; the objects that they know are not the new ones */
 	if (!vt_is_of_qps(verb) || g->o.kind == VT_WINDOW_2)
 		vt_owner_end_keys(&g->o);
 	memset(g->o.t.buf, 0, VT_PIECE);

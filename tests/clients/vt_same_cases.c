@@ -1,17 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * One-sided operations whose initiator waits for each alone, or for a list of them, which a device
- * may carry out in a shorter way, against the same ones behind another operation, which it may not:
- * in private anonymous memory, which a device may share, and in memory that it may not. The same
- * completions and the same bytes must come out. Says how many of them were good: whoever started it
- * can hold the device's counters against that.
+ * vt_same_cases.c - one-sided operations whose initiator waits for each alone, or for a list of
+ * them, which a device may carry out by a shorter path, compared with the same ones after another
+ * operation, which it may not: in private anonymous memory, which a device may share, and in memory
+ * that it may not. Completions and bytes must be equal. Prints the number of successes, which the
+ * caller can compare with the device's counters.
  */
 #include "vt_maps.h"
 
 #include <sys/mman.h>
 
 enum { AREA = 3 << 19, REGIONS = 6, WINDOWS = 2, KEYS = REGIONS + WINDOWS, LIMIT_S = 120 };
-enum { PIECE = 1 << 20 }; /* of which some devices count each */
+enum { PIECE = 1 << 20 }; /* some devices count each of them */
 
 #define ALL                                                                                        \
 	(IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ |               \
@@ -28,7 +28,7 @@ static const uint32_t some_lens[] = {0,	  1,	2,    7,    8,	  9,	 15,	 16,	  64,
 				     200, 1023, 1024, 4096, 8191, 32768, 100001, 1 << 20, 5 << 18};
 static const struct plan some = {.area = AREA, .operations = 300, .nlens = 18, .lens = some_lens};
 
-/* More than a device may do in one go. */
+/* More than a device may do in one call. */
 static const uint32_t large_lens[] = {0, 4 << 20, (4 << 20) + 1, (5 << 20) + 1};
 static const struct plan large = {.area = 6 << 20, .operations = 8, .nlens = 4, .lens = large_lens};
 
@@ -42,7 +42,7 @@ static uint64_t draw(uint64_t *x)
 
 /*
  * Side 1's regions over its memory: one permission less each; the last is a shorter one. Then its
- * windows in the first of them, of type 1 and 2, which may not all either.
+ * windows in the first of them, of type 1 and 2, also with restricted rights.
  */
 static const unsigned int access_of[KEYS] = {
 	ALL | IBV_ACCESS_MW_BIND,      ALL & ~IBV_ACCESS_REMOTE_WRITE,
@@ -56,7 +56,7 @@ static bool is_half(uint32_t key)
 	return key == REGIONS - 1 || key == KEYS - 1;
 }
 
-/* Its memories: private, and what other processes could have mapped already. */
+/* Its memories: private, and memory that other processes could have mapped already. */
 enum memory { PRIVATE, FOREIGN, MEMORIES };
 enum way { ALONE, BEHIND, LISTED };
 
@@ -80,7 +80,7 @@ static bool is_atomic(const struct operation *o)
 	return o->op == IBV_WR_ATOMIC_CMP_AND_SWP || o->op == IBV_WR_ATOMIC_FETCH_AND_ADD;
 }
 
-/* The contents before: words, for all of it is filled again for each attempt. */
+/* Return the contents before: words, because all of it is filled again for each attempt. */
 static uint64_t word_of(uint64_t i, uint32_t seed)
 {
 	return (i + seed * 0x9e3779b97f4a7c15ull) * 0xd6e8feb86659fd93ull;
@@ -95,7 +95,7 @@ static void fill(uint8_t *p, size_t n, uint32_t seed)
 	}
 }
 
-/* 8 bytes that are there, with what is there in half of the cases. */
+/* An atomic on 8 mapped bytes; in half of the cases with their present value. */
 static void make_atomic(struct operation *o, const struct plan *p, uint64_t *x, uint32_t seed)
 {
 	o->op = draw(x) % 2 ? IBV_WR_ATOMIC_CMP_AND_SWP : IBV_WR_ATOMIC_FETCH_AND_ADD;
@@ -170,14 +170,14 @@ struct outcome {
 	uint64_t local, remote; /* hashes */
 };
 
-/* Of one side: what it needs for all attempts. */
+/* State of one side for all attempts. */
 struct run {
 	struct vt *t;
 	struct vt_opt opt;
 	const struct plan *plan;
 	struct theirs theirs;
 	uint8_t *foreign; /* side 1's */
-	/* pieces of those that came out well; good[]: alone, without the atomics */
+	/* segments of successful ones; good[]: alone, without the atomics */
 	uint32_t good[MEMORIES], listed, atomics;
 };
 
@@ -194,7 +194,7 @@ static uint64_t hash(const uint8_t *p, size_t n)
 	return h;
 }
 
-/* Posts it, alone, with nothing to be written before it, or twice; the (first) completion. */
+/* Post it alone, with no earlier write, or twice; return the (first) completion. */
 static struct ibv_wc post_one(struct run *r, enum memory m, const struct operation *o, enum way way)
 {
 	struct vt *t = r->t;
@@ -243,7 +243,7 @@ static uint8_t *memory_of(struct run *r, enum memory m)
 	return m == PRIVATE ? r->t->buf : r->foreign;
 }
 
-/* Both start from the same each time. */
+/* Both start from the same contents each time. */
 static void refill(struct run *r, enum memory m, uint32_t seed)
 {
 	if (r->t->side == 1)
@@ -253,7 +253,7 @@ static void refill(struct run *r, enum memory m, uint32_t seed)
 	vt_sync(r->t);
 }
 
-/* Side 1 says what its memory looks like. */
+/* Side 1 sends a hash of its memory. */
 static uint64_t look(struct run *r, enum memory m)
 {
 	uint64_t h = 0;
@@ -267,7 +267,7 @@ static uint64_t look(struct run *r, enum memory m)
 	return h;
 }
 
-/* UC: a SEND behind it says that it arrived. */
+/* UC: a later SEND shows that it arrived. */
 static void arrived(struct vt *t)
 {
 	char c = 0;
@@ -298,7 +298,7 @@ static void reconnect(struct run *r)
 		CHECK_EQ(vt_recv(r->t, 0, 0, 1), 0);
 }
 
-/* Pieces as some devices count them: without empty ones. */
+/* Segments as some devices count them: without empty ones. */
 static uint32_t pieces_of(const struct operation *o)
 {
 	return (o->len + PIECE - 1) / PIECE;
@@ -314,7 +314,7 @@ static struct ibv_wc attempt(struct run *r, enum memory m, const struct operatio
 	if (failed)
 		return wc;
 	CHECK_EQ(wc.opcode, wc_opcode_of(o));
-	/* of UC nobody says whether what was wrong was done */
+	/* on UC a failed operation is not reported */
 	if (way == BEHIND || (o->bad && r->opt.type == IBV_QPT_UC))
 		return wc;
 	if (way == LISTED)
@@ -345,7 +345,7 @@ static struct outcome try(struct run *r, enum memory m, const struct operation *
 	if (r->opt.type == IBV_QPT_UC && !failed)
 		arrived(t);
 	out.remote = look(r, m);
-	/* and what a device found out does not count for the next one */
+	/* and state that a device has learnt must not affect the next one */
 	if (failed || (r->opt.type == IBV_QPT_UC && o->bad))
 		reconnect(r);
 	return out;
@@ -402,7 +402,7 @@ struct keys {
 	struct ibv_mw *mw[MEMORIES][WINDOWS];
 };
 
-/* Side 1's memory, regions and windows; the other side is told. */
+/* Make side 1's memory, regions and windows; the other side gets them. */
 static void make_keys(struct run *r, struct keys *k)
 {
 	struct theirs to = {.addr = {(uintptr_t)r->t->buf}};
@@ -438,8 +438,8 @@ static void end_keys(struct run *r, struct keys *k)
 }
 
 /*
- * Memory that is not shared comes last: an atomic that did not go there in a shorter way is a
- * reason for a device not to try that with the next ones.
+ * Memory that is not shared comes last: after an atomic that could not use a shorter path there a
+ * device may not try it with the next ones.
  */
 static void all_of_them(struct run *r)
 {
@@ -457,7 +457,7 @@ static void all_of_them(struct run *r)
 		other = try(r, PRIVATE, &o, ALONE, i);
 		if (r->t->side == 0)
 			compare(i, &o, "alone", &other, &packet[i]);
-		if (is_atomic(&o)) /* twice is not once */
+		if (is_atomic(&o)) /* twice differs from once */
 			continue;
 		other = try(r, PRIVATE, &o, LISTED, i);
 		if (r->t->side == 0)

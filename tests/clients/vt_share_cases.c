@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Registered memory stays the application's own, whatever the device does with its pages: fork(),
- * the allocator, regions that overlap; and stores of peers arrive in order, and their atomics are
- * atomic among each other. Side 1 owns the memory, side 0 writes. (munmap(), mremap(), madvise():
- * vt_pages_cases.c.) Where it is to be shared each case looks that it was.
+ * vt_share_cases.c - registered memory behaves like the application's own, with any handling of its
+ * pages by the device: fork(), the allocator, regions that overlap; and stores of peers arrive in
+ * order, and their atomics are atomic among each other. Side 1 owns the memory, side 0 writes.
+ * (munmap(), mremap(), madvise(): vt_pages_cases.c.) If it must be shared each case checks that it
+ * was.
  */
 #include "vt_maps.h"
 #include "vt_peer.h"
@@ -15,7 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* LEAST of what is counted, MOST where the machine has time for it: a round ends after ROUND_NS. */
+/* LEAST of the counted operations, MOST if the machine has time: a round ends after ROUND_NS. */
 enum { AREA = 1 << 20, PAGE = 4096, LEAST = 50, MOST = 20000, MESSAGES = 20000 };
 #define ROUND_NS 500000000ull
 
@@ -25,12 +26,13 @@ enum { AREA = 1 << 20, PAGE = 4096, LEAST = 50, MOST = 20000, MESSAGES = 20000 }
 
 static const struct vt_opt rc = {.len = AREA};
 
-/* Side 0 writes n bytes of value there, alone; both sides go on when it is done. */
+/* Side 0 writes n bytes of value there, alone; both sides continue when it is done. */
 static void put(struct vt *t, uint64_t off, uint32_t n, uint8_t value)
 {
 	if (t->side == 0) {
 		memset(t->buf, value, n);
-		for (int i = 0; i < 3; i++) { /* the first may find a shorter way for the others */
+		/* the first one may set up a shorter path for the others */
+		for (int i = 0; i < 3; i++) {
 			CHECK_EQ(vt_send(t, IBV_WR_RDMA_WRITE, 0, off, n, 5, IBV_SEND_SIGNALED), 0);
 			vt_wc_is(t, 5, IBV_WC_SUCCESS);
 		}
@@ -46,7 +48,7 @@ static bool is_all(const uint8_t *p, size_t n, uint8_t value)
 	return true;
 }
 
-/* A child that changes it changes its own. */
+/* A child's change affects only the child. */
 static void expect_private(uint8_t *p, const char *when)
 {
 	const int was = *p, other = was ^ 0xff;
@@ -71,7 +73,10 @@ static void dereg(struct vt *t)
 
 /* --------------------------------------------------------------------- fork */
 
-/* The child has what was there at fork(), and nothing of what comes later; nor has the parent. */
+/*
+ * The child has the contents at fork(), and no later changes; nor has the parent those of the
+ * child.
+ */
 static void forked(struct vt *t)
 {
 	int go[2], status;
@@ -123,7 +128,7 @@ struct storer {
 	uint64_t lost;
 };
 
-/* One word of each page: what it stored last is there. */
+/* For one word of each page: its last store is present. */
 static void *storer(void *arg)
 {
 	struct storer *s = arg;
@@ -138,7 +143,7 @@ static void *storer(void *arg)
 	return NULL;
 }
 
-/* fork() and deregistration with another thread storing there all the time. */
+/* fork() and deregistration while another thread stores there all the time. */
 static void stores_are_kept(struct vt *t)
 {
 	struct storer s = {0};
@@ -180,7 +185,7 @@ static void stores_are_kept(struct vt *t)
 	CHECK_EQ(ibv_close_device(t->ctx), 0);
 }
 
-/* Bytes of a WRITE with a completion are there, whatever fork() does with the pages meanwhile. */
+/* Bytes of a completed WRITE are present, with any handling of the pages by fork() meanwhile. */
 static void written_while_forking(struct vt *t)
 {
 	const uint64_t over = vt_now_ns() + 20 * ROUND_NS;
@@ -249,7 +254,9 @@ static void written_while_forking(struct vt *t)
 
 /* ---------------------------------------------------------- the allocator */
 
-/* Memory of malloc(): large and small pieces, freed and taken again, with others around them. */
+/*
+ * Memory of malloc(): large and small blocks, freed and allocated again, with others around them.
+ */
 static void allocated(struct vt *t)
 {
 	static const size_t lens[] = {3 * PAGE, 100000, 300000};
@@ -298,7 +305,7 @@ static void allocated(struct vt *t)
 
 /* ------------------------------------------------------------------ regions */
 
-/* A deregistration leaves overlapping regions as they were. */
+/* A deregistration does not affect overlapping regions. */
 static void overlapping(struct vt *t)
 {
 	enum { HALF = AREA / 2 - 200 };
@@ -342,7 +349,7 @@ static void overlapping(struct vt *t)
 	vt_close(t);
 }
 
-/* With another try where it is not shared (vt_reg_shared()). */
+/* With another try if it is not shared (vt_reg_shared()). */
 static void put_elsewhere(struct vt *t, uint8_t *other)
 {
 	const int what = IBV_REREG_MR_CHANGE_TRANSLATION;
@@ -356,7 +363,7 @@ static void put_elsewhere(struct vt *t, uint8_t *other)
 	}
 }
 
-/* A region that is put elsewhere leaves the memory that it had. */
+/* A region that moves releases its previous memory. */
 static void reregistered(struct vt *t)
 {
 	uint8_t *other = NULL;
@@ -390,7 +397,7 @@ static void reregistered(struct vt *t)
 
 /* ----------------------------------------------------------- order, atomics */
 
-/* The last word of a message is there behind all others of it, wherever it came from. */
+/* The last word of a message is written after all others of it, from any source. */
 static void last_word(struct vt *t)
 {
 	enum { WORDS = 40, FROM = 4096 };
@@ -416,7 +423,7 @@ static void last_word(struct vt *t)
 			vt_wc_is(t, n, IBV_WC_SUCCESS);
 			continue;
 		}
-		if (w[WORDS - 1] < n) /* it may be far ahead: then this one is not looked at */
+		if (w[WORDS - 1] < n) /* it may be far ahead: then this one is not checked */
 			n = n ? n - 1 : 0;
 		uint64_t last = __atomic_load_n(&w[WORDS - 1], __ATOMIC_ACQUIRE);
 
@@ -427,7 +434,7 @@ static void last_word(struct vt *t)
 	vt_close(t);
 }
 
-/* Adds 1 again and again; `behind` another operation, so that a packet carries it. */
+/* Adds 1 repeatedly; `behind` another operation, so that a packet carries it. */
 struct adder {
 	struct vt *t;
 	struct ibv_qp *qp;
@@ -448,7 +455,7 @@ static void *adder(void *arg)
 		struct ibv_send_wr wr[2], *bad;
 
 		memset(wr, 0, sizeof(wr));
-		wr[0].opcode = IBV_WR_RDMA_WRITE; /* of nothing */
+		wr[0].opcode = IBV_WR_RDMA_WRITE; /* an empty one */
 		wr[0].next = &wr[1];
 		wr[1].wr_id = n;
 		wr[1].opcode = IBV_WR_ATOMIC_FETCH_AND_ADD;
@@ -465,7 +472,7 @@ static void *adder(void *arg)
 	return NULL;
 }
 
-/* By whichever way they go: none is lost. */
+/* By any path: none is lost. */
 static void atomics_add_up(struct vt *t)
 {
 	struct adder a[2] = {{.t = t, .at = 1024}, {.t = t, .at = 2048, .behind = true}};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * UC and UD to a receiver that has one receive posted at a time: most messages wait for it in front
- * of a sender that goes on. They may be lost, but what completes with success is one message that
- * was sent, whole, and only once.
+ * vt_starve_cases.c - UC and UD to a receiver that has one receive posted at a time: most messages
+ * wait for it while the sender continues. They may be lost, but each success is one message that
+ * was sent, complete, and only once.
  */
 #include "vt.h"
 
@@ -18,7 +18,7 @@ struct mode {
 	uint32_t len, grh;
 };
 
-/* Sends messages, each with the pattern of its number, until the receiver says that it is done. */
+/* Send messages, each with the pattern of its number, until the receiver reports the end. */
 static void sender(struct vt *t, const struct mode *m)
 {
 	struct ibv_ah *ah = m->type == IBV_QPT_UD ? vt_ah(t, &t->peer) : NULL;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* QPs and regions that come and go in eight threads, forks meanwhile, signals while events are
- * waited for. */
+/*
+ * vt_storm_cases.c - QPs and regions that are created and destroyed in eight threads, concurrent
+ * forks, signals during waits for events.
+ */
 #include "vt.h"
 
 #include <pthread.h>
@@ -20,7 +22,7 @@ enum { THREADS = 8, AREA = 16384, CHURN_S = 15, LONG_S = 60, CHILDREN = 40, EVEN
 
 /* ---------------------------------------------------------------------- churn */
 
-/* A thread's own; the device, the PD and the CQ of some are everybody's. */
+/* State of a thread; some threads share the device, the PD and the CQ. */
 struct worker {
 	struct vt *t;
 	struct vt own; /* with a CQ of its own */
@@ -29,7 +31,7 @@ struct worker {
 	pthread_t th;
 };
 
-static atomic_bool stop; /* set by the case, read by its threads; carries nothing else */
+static atomic_bool stop; /* set by the case, read by its threads; orders nothing else */
 
 static uint64_t draw(struct worker *w)
 {
@@ -51,7 +53,7 @@ static void connect_pair(struct vt *v, struct ibv_qp *qp[2], const struct vt_opt
 	}
 }
 
-/* Posts one from the first half of the buffer to `off` of the same region. */
+/* Post one from the first half of the buffer to `off` of the same region. */
 static void post(struct vt *v, struct ibv_qp *qp, enum ibv_wr_opcode op, size_t off, uint32_t len,
 		 uint64_t id)
 {
@@ -65,14 +67,14 @@ static void post(struct vt *v, struct ibv_qp *qp, enum ibv_wr_opcode op, size_t 
 	CHECK_EQ(vt_post(qp, &wr), 0);
 }
 
-/* Checks the bytes that came, and that none came behind them. */
+/* Check the bytes that arrived, and that none was written behind them. */
 static void bytes_are(const struct vt *v, uint32_t len, uint32_t seed)
 {
 	CHECK_EQ(vt_differs(v->buf + AREA, len, seed), len);
 	CHECK(vt_is_poison(v->buf + AREA + len, AREA - len), "bytes behind %u were written", len);
 }
 
-/* A pair that is made, used and destroyed: every byte arrives. */
+/* A pair that is created, used and destroyed: every byte arrives. */
 static void good_round(struct worker *w)
 {
 	struct vt *v = &w->own;
@@ -108,7 +110,7 @@ static void good_round(struct worker *w)
 	CHECK_EQ(ibv_dereg_mr(v->mr), 0);
 }
 
-/* The region, the responder or the requester goes with work under way. */
+/* The region, the responder or the requester is destroyed with work in flight. */
 static void bad_round(struct worker *w)
 {
 	struct vt *v = &w->own;
@@ -128,7 +130,7 @@ static void bad_round(struct worker *w)
 		CHECK_EQ(ibv_destroy_qp(qp[1]), 0);
 	} else {
 		CHECK_EQ(ibv_destroy_qp(qp[0]), 0);
-		n = 0; /* its completions went with it */
+		n = 0; /* its completions were removed with it */
 	}
 	for (unsigned int i = 0; i < n; i++) {
 		wc = vt_wc(v, v->cq);
@@ -211,7 +213,7 @@ static void churn_long(struct vt *t)
 
 /* ----------------------------------------------------------------------- fork */
 
-/* A child's use of its parent's device: control that reads, no data path. Then one of its own. */
+/* A child's use of its parent's device: control that reads, no data path. Then its own device. */
 static _Noreturn void child(struct vt *t, struct ibv_qp *qp, int kind)
 {
 	struct ibv_send_wr wr = {.opcode = IBV_WR_SEND, .send_flags = IBV_SEND_SIGNALED};
@@ -237,7 +239,7 @@ static _Noreturn void child(struct vt *t, struct ibv_qp *qp, int kind)
 	_exit(kind == 3 ? 6 : 0);
 }
 
-/* Children of all kinds, while four threads make and destroy QPs: nothing of theirs is harmed. */
+/* Children of all kinds, while four threads create and destroy QPs: no thread is disturbed. */
 static void fork_in_churn(struct vt *t)
 {
 	static struct worker w[4];
@@ -274,7 +276,7 @@ static void fork_in_churn(struct vt *t)
 
 /* -------------------------------------------------------------------- signals */
 
-static _Atomic uint64_t caught; /* by on_signal(), in whatever thread; a count only */
+static _Atomic uint64_t caught; /* set by on_signal(), in any thread; a count only */
 static atomic_bool calm;	/* the storm is to end */
 
 static void on_signal(int s)
@@ -315,7 +317,7 @@ static void end_storm(pthread_t th)
 	CHECK_EQ(pthread_join(th, NULL), 0);
 }
 
-/* With SA_RESTART the wait goes on; without, it says EINTR and nothing is lost. */
+/* With SA_RESTART the wait continues; without, it returns EINTR and no event is lost. */
 static void cq_event(struct vt *t, bool restart)
 {
 	struct ibv_cq *cq;
@@ -329,7 +331,7 @@ static void cq_event(struct vt *t, bool restart)
 	ibv_ack_cq_events(cq, 1);
 }
 
-/* Ping and pong by events, each side in a storm: every event is there, once. */
+/* Ping-pong by events, each side in a storm of signals: every event arrives, once. */
 static void cq_storm(struct vt *t, bool restart)
 {
 	struct vt_opt o = {.event = true};

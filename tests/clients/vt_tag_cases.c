@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Tag matching: side 0 sends, side 1 has the SRQ with tagged buffers. */
+/* vt_tag_cases.c - tag matching: side 0 sends, side 1 has the SRQ with tagged buffers. */
 #include <endian.h>
 #include <infiniband/tm_types.h>
 #include "vt.h"
@@ -86,7 +86,10 @@ static void end(struct vt *t, struct ends *m)
 	vt_close(t);
 }
 
-/* A message of n bytes, header included, that says what vt_fill() makes of its tag behind it. */
+/*
+ * Send a message of n bytes, header included, with the bytes of vt_fill() for its tag behind the
+ * header.
+ */
 static void send_msg(struct vt *t, struct ends *m, uint8_t op, uint64_t tag, uint32_t n)
 {
 	struct ibv_sge sge = {(uintptr_t)t->buf, n, t->mr->lkey};
@@ -150,7 +153,7 @@ static void op(struct ends *m, enum ibv_ops_wr_opcode what, uint32_t handle, uin
 	CHECK_EQ(ibv_post_srq_ops(m->srq, &wr, &bad), 0);
 }
 
-/* The next completion; of a match with its tag. */
+/* Check the next completion; for a match with its tag. */
 static uint32_t next(struct ends *m, enum ibv_wc_opcode opcode, uint64_t id, unsigned int flags,
 		     uint64_t tag, enum ibv_wc_status status)
 {
@@ -182,8 +185,7 @@ static void holds(struct vt *t, uint64_t id, uint32_t n, uint64_t tag)
 	CHECK_EQ(vt_differs(t->buf + id * ROOM, n, (uint32_t)tag), n);
 }
 
-/* Match and data, at once or after one another: in how many pieces it comes is the link's affair.
- */
+/* Match and data, at once or after one another: the link decides the number of segments. */
 static void in_pieces(struct ends *m, uint64_t id)
 {
 	struct ibv_poll_cq_attr none = {.comp_mask = 0};
@@ -201,7 +203,7 @@ static void in_pieces(struct ends *m, uint64_t id)
 	CHECK_EQ(flags, MATCH | DATA);
 }
 
-/* The first buffer that matches has it, under its mask; large ones say so beforehand. */
+/* The first matching buffer gets it, under its mask; large ones are announced before. */
 static void eager(struct vt *t)
 {
 	struct ends m = begin(t);
@@ -228,7 +230,7 @@ static void eager(struct vt *t)
 	end(t, &m);
 }
 
-/* An unexpected message takes a receive; new buffers wait until that is reported. */
+/* An unexpected message takes a receive; new buffers wait until it is reported. */
 static void unexpected(struct vt *t)
 {
 	struct ends m = begin(t);
@@ -267,7 +269,7 @@ static void unexpected(struct vt *t)
 	end(t, &m);
 }
 
-/* The list has an end; what was deleted or used cannot be deleted. */
+/* The list is bounded; a deleted or used buffer cannot be deleted. */
 static void list(struct vt *t)
 {
 	uint32_t handle[TAGS + 1];
@@ -317,8 +319,7 @@ static void request(struct vt *t, struct ends *m, uint64_t tag, uint32_t len)
 	send_msg(t, m, IBV_TMH_RNDV, tag, TMH + sizeof(h));
 }
 
-/* The device fetches what is announced and says when it has; too much for the buffer: it does not.
- */
+/* The device fetches announced data and reports it; too much for the buffer: it does not. */
 static void rendezvous(struct vt *t)
 {
 	const struct ibv_tmh *h;

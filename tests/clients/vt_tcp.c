@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* How programs on two hosts meet. */
+/* vt_tcp.c - how programs on two hosts meet. */
 #include "vt.h"
 
 #include <netdb.h>

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Posters that do not call the device (dpadv_watch_sq()): a thread, and another process that maps
- * the queue, as a GPU does. Side 0 owns the queue, side 1 the memory that is written.
+ * vt_watch_cases.c - posters that do not call the device (dpadv_watch_sq()): a thread, and another
+ * process that maps the queue, as a GPU does. Side 0 owns the queue, side 1 the memory that is
+ * written.
  */
 #include "vt_peer.h"
 
@@ -20,7 +21,7 @@ enum { WRITES = 5000, LEN = 64, SLOTS = 512 };
 
 static const struct vt_opt rc = {.len = SLOTS * LEN, .send_wr = 64, .timeout = 14};
 
-/* All that a poster has is memory. */
+/* All resources of a poster are memory. */
 struct poster {
 	uint8_t *sq;
 	struct dpa_dbrec *dbrec;
@@ -47,11 +48,11 @@ static void view(struct vt *t, struct poster *p)
 			     .rkey = t->peer.rkey};
 	p->word = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	CHECK(p->word != MAP_FAILED, "no memory");
-	*p->word = p->pi = q.dbrec->sq_pi; /* what was posted by verbs before */
+	*p->word = p->pi = q.dbrec->sq_pi; /* number of earlier posts by verbs */
 	CHECK_EQ(dpadv_watch_sq(t->qp, p->word), 0);
 }
 
-/* One WRITE, of slot n to slot n; waits for room. False: told to end. */
+/* Post one WRITE, from slot n to slot n; waits for room. False: told to end. */
 static bool post(struct poster *p, uint32_t n, bool signaled)
 {
 	uint8_t wqe[DPA_WQEBB] __attribute__((aligned(64))) = {0};
@@ -104,7 +105,7 @@ static void *post_many(void *arg)
 	return NULL;
 }
 
-/* No thread of side 0 calls the device but to poll for the last one. */
+/* No thread of side 0 calls the device except to poll for the last one. */
 static void a_thread_posts(struct vt *t)
 {
 	struct poster p;
@@ -129,7 +130,7 @@ static void a_thread_posts(struct vt *t)
 
 /* ------------------------------------------------------------ another process */
 
-/* The file and offset that back an address: queue memory is no child's by itself. */
+/* File and offset behind an address: a child does not inherit queue memory. */
 struct backing {
 	int fd;
 	uint64_t offset;
@@ -174,7 +175,7 @@ static void *map_again(const struct backing *b, const void *at)
 	return m + ((uintptr_t)at - b->start);
 }
 
-/* A process that posts without end until it is killed, or its parent ends. */
+/* Start a process that posts until it is killed, or its parent ends. */
 static pid_t start_poster(const struct poster *of)
 {
 	struct backing sq, db;
@@ -217,7 +218,9 @@ static void kill_now(pid_t pid)
 	CHECK(WIFSIGNALED(status), "it has ended by itself");
 }
 
-/* At any instruction: what it announced is carried out, and the queue serves the next poster. */
+/*
+ * Killed at any instruction: announced work is executed, and the queue works for the next poster.
+ */
 static void a_poster_is_killed(struct vt *t)
 {
 	unsigned int seed = (unsigned int)vt_seed();
@@ -260,7 +263,9 @@ static void owner(struct vt *t)
 	vt_fail(__FILE__, __LINE__, "it was to be killed");
 }
 
-/* The owner dies while its poster posts: for the peer it is a process that is gone, as any other. */
+/*
+ * The owner dies while its poster posts: for the peer it is a process that is gone, like any other.
+ */
 static void an_owner_is_killed(struct vt *t)
 {
 	pid_t pid;

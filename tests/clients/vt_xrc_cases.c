@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Extended reliable connections, and atomic writes. Each side has an initiator and a target; both
- * targets take receives of SRQs of their side's domain.
+ * vt_xrc_cases.c - extended reliable connections, and atomic writes. Each side has an initiator and
+ * a target; both targets take receives of SRQs of their side's domain.
  */
 #include <fcntl.h>
 #include <unistd.h>
@@ -13,7 +13,7 @@ struct xrc {
 	struct ibv_xrcd *xrcd;
 	struct ibv_srq *srq[SRQS];
 	struct ibv_cq *srq_cq[SRQS];
-	struct ibv_pd *pd[SRQS]; /* each SRQ has one of its own */
+	struct ibv_pd *pd[SRQS]; /* each SRQ has its own */
 	struct ibv_mr *mr[SRQS];
 	struct ibv_qp *ini, *tgt;
 	struct {
@@ -216,7 +216,7 @@ static void send_to(struct vt *t, struct xrc *x, enum ibv_wr_opcode op, uint32_t
 }
 
 /* IBA 9.4 (xrc-srq) */
-/* One target, two SRQs with a PD and a CQ each: the number in the packet says which. */
+/* One target, two SRQs with a PD and a CQ each: the number in the packet selects one. */
 static void srqs(struct vt *t)
 {
 	static const uint32_t lens[] = {0, 30, 1024, 5000, 40000};
@@ -249,7 +249,7 @@ static void srqs(struct vt *t)
 	teardown(t, &x);
 }
 
-/* READ, WRITE, atomic; the region is that of the SRQ's PD, another one is not reached. */
+/* READ, WRITE, atomic; only a region of the SRQ's PD is accessible. */
 static void one_sided(struct vt *t)
 {
 	struct xrc x;
@@ -373,7 +373,7 @@ static struct ibv_qp *open_target(struct vt *t, struct ibv_xrcd *xrcd, uint32_t 
 }
 
 /* IBA 9.4 (xrc-sides) */
-/* An initiator does not listen: what is sent to one is lost. */
+/* An initiator does not receive: messages to one are lost. */
 static void to_an_initiator(struct vt *t)
 {
 	struct ibv_qp_attr a = {.qp_state = IBV_QPS_RTS};
@@ -394,7 +394,7 @@ static void to_an_initiator(struct vt *t)
 	teardown(t, &x);
 }
 
-/* A target lives until the last who opened it has closed it. */
+/* A target lives until the last process that opened it has closed it. */
 static void opened_twice(struct vt *t)
 {
 	struct ibv_qp_init_attr init;
@@ -483,7 +483,7 @@ static void atomic_write(struct vt *t)
 	vt_close(t);
 }
 
-/* The target is set up again while its initiator goes on: their PSNs do not fit any more. */
+/* The target is set up again while its initiator continues: their PSNs do not match any more. */
 static void target_set_up_again(struct vt *t)
 {
 	struct xrc x;
@@ -516,7 +516,9 @@ static void ping(struct vt *t, struct xrc *x, uint32_t len)
 	send_to(t, x, IBV_WR_SEND, x->peer.srqn[0], 0, 0, 0, len);
 }
 
-/* The next message, and the completion of the one that it answers: there already. */
+/*
+ * Check the next message, and the completion of the one that it answers, which is present already.
+ */
 static void answered(struct vt *t, struct xrc *x, int n)
 {
 	struct ibv_wc wc = vt_wc(t, x->srq_cq[0]);
@@ -528,8 +530,9 @@ static void answered(struct vt *t, struct xrc *x, int n)
 }
 
 /*
- * An answer comes by another QP than the ACK of what it answers. The specification orders no two
- * QPs, but on a wire the ACK is in front, and programs count on it (perftest before 23.07).
+ * An answer comes by another QP than the ACK of the message that it answers. The specification
+ * orders no two QPs, but on a wire the ACK comes first, and programs rely on it (perftest before
+ * 23.07).
  */
 static void acks_come_before_answers(struct vt *t)
 {

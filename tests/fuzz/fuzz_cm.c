@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The communication manager: MADs through dpav_cm_classify() into dpav_cm_step(), calls of owners,
- * deadlines, deaths. Each effect must be one that the state allows (tests/unit/cm/allowed.c), each
- * connection must be found by its ids, and at the end, when all owners go, nothing may be left.
+ * fuzz_cm.c - the communication manager: MADs through dpav_cm_classify() into dpav_cm_step(), calls
+ * of owners, deadlines, deaths. Each effect must be one that the state allows
+ * (tests/unit/cm/allowed.c), each connection must be found by its ids, and at the end, when all
+ * owners leave, nothing may remain.
  *
- * Input: operations. A byte below 0x80 is a call: its kind, which connection (a byte), a byte that
- * varies it (enum vary). Else a MAD: attribute and enum how, which connection it is of (a byte),
- * then bytes for the body: where, how many, and what is xored there.
+ * Input: operations. A byte below 0x80 is a call: its kind, its connection (a byte), a byte that
+ * varies it (enum vary). Else a MAD: attribute and enum how, its connection (a byte), then bytes
+ * for the body: offset, length, and the bytes to XOR.
  */
 #include <stdarg.h>
 #include <stdio.h>
@@ -117,7 +118,7 @@ static void check_attr(const struct dpav_cm *cm)
 	}
 }
 
-/* Pointers of the event lead into the MAD of the input. */
+/* Pointers of the event point into the MAD of the input. */
 static void check_event(const struct dpav_cm_event *e, const struct dpa_mad *m)
 {
 	const uint8_t *from = (const uint8_t *)m, *to = m ? from + sizeof(*m) : NULL;
@@ -305,7 +306,7 @@ static void call(uint8_t kind)
 	step(k, &in);
 }
 
-/* All owners go; the timers alone bring every connection to its end. */
+/* All owners leave; the timers alone end every connection. */
 static void end(void)
 {
 	struct dpav_cm_input destroy = test_input(DPA_CM_DESTROY), timer = test_input(DPA_CM_TIMER);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Any text as preprocessed CUDA C++: it ends, with a text or a message. */
+/* fuzz_nvcc.c - any text as preprocessed CUDA C++: it ends, with a text or a message. */
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>

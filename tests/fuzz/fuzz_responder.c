@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * All that is behind the codec: packets to QPs in the middle of their work (qps.h), one by one, as
- * dpa_pkt_deliver() gets them. Requester and responder, with what they keep, their timers and
- * windows where packets may be lost.
+ * fuzz_responder.c - all that is behind the codec: packets to QPs in the middle of their work
+ * (qps.h), one by one, as dpa_pkt_deliver() gets them. Requester and responder, with their
+ * out-of-order queues, timers and windows if packets may be lost.
  *
  * Input: a byte for the QPs (enum fuzz_kind), then packets: a byte (enum fuzz_how), length (16
- * bits), bytes. Without bytes: FLUSH lets the QPs hear what they sent each other, else fuzz_more().
- * The ICRC is not looked at: a fuzzer does not find it.
+ * bits), bytes. Without bytes: FLUSH delivers the packets that the QPs sent each other, else
+ * fuzz_more(). The ICRC is not checked: a fuzzer does not find it.
  */
 #include <stdlib.h>
 #include "ctx/qp.h"
@@ -44,7 +44,7 @@ static void give(struct fuzz *f, uint8_t how, const uint8_t *p, size_t n)
 	free(room);
 }
 
-/* Carries packets between the two: of XRC the target is not B's own QP. */
+/* Carry packets between the two: for XRC the target is not B's own QP. */
 static void let_talk(struct fuzz *f)
 {
 	if (f->qp[1] != f->th->b.qp)
@@ -61,7 +61,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (size < 4)
 		return 0;
 	fuzz_begin(&f, data[0]);
-	f.th->peer->wire = data[0] & KIND_WIRE; /* no word of the memory link is for it */
+	f.th->peer->wire = data[0] & KIND_WIRE; /* messages of the memory link are not for it */
 	fuzz_work(&f);
 	while (size - at >= 3) {
 		uint8_t how = data[at];

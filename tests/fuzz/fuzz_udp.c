@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The whole way in: datagrams off port 4791, as udp/rx.c takes them, several packets joined in one
- * where the kernel would (GRO), through dpa_frame_check(), to QPs whose peer is on another host
- * (qps.h). Fields that would stop a packet at once are corrected here, the ICRC with them.
+ * fuzz_udp.c - the whole receive path: datagrams from port 4791, as udp/rx.c takes them, with
+ * several packets joined in one as by the kernel (GRO), through dpa_frame_check(), to QPs whose
+ * peer is on another host (qps.h). Fields that would stop a packet at once are corrected here, with
+ * the ICRC.
  *
  * Input: a byte for the QPs (enum fuzz_kind), then packets: a byte (enum fuzz_how), length (13 bits
- * of 16) with enum fuzz_gram, bytes. FLUSH lets dpa_udp_rx() see what came until then. Without
+ * of 16) with enum fuzz_gram, bytes. FLUSH delivers the datagrams so far to dpa_udp_rx(). Without
  * bytes: fuzz_more().
  */
 #include <errno.h>
@@ -32,7 +33,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 enum fuzz_gram {
 	LENGTH = 0x1fff,
 	ENDS = 1 << 13,	    /* the next packet is not joined to this one */
-	AS_IT_IS = 1 << 14, /* nothing is put right */
+	AS_IT_IS = 1 << 14, /* nothing is corrected */
 	MARKED = 1 << 15,   /* ECN's CE, and another datagram */
 };
 
@@ -52,7 +53,7 @@ static struct gram grams[GRAMS];
 static uint32_t ngrams, next_gram;
 static struct dpa_wire wire;
 static struct dpa_remote remote;
-static struct dpa_roce_net from; /* as a packet to us has it */
+static struct dpa_roce_net from; /* headers of a packet to this side */
 
 struct dpa_wire *fuzz_wire_get(struct dpa_hw *hw)
 {
@@ -73,7 +74,7 @@ struct dpa_hw_qp *dpa_group_deliver(struct dpa_hw *hw, struct dpa_hw_qp *cur,
 void dpa_inspect(struct dpa_hw *hw, enum dpa_inspect_at at, const struct dpa_frame *f,
 		 dpa_inspect_emit_fn *emit, void *arg)
 {
-	abort(); /* nobody asked for it */
+	abort(); /* no code requests it */
 }
 
 static void put_cmsg(struct msghdr *h, size_t *at, int level, int type, const void *v, size_t n)
@@ -87,7 +88,7 @@ static void put_cmsg(struct msghdr *h, size_t *at, int level, int type, const vo
 	*at += CMSG_SPACE(n);
 }
 
-/* recvmsg() of a dual-stack socket with everything that dpa_udp_open() asks for. */
+/* The recvmsg() of a dual-stack socket with all options of dpa_udp_open(). */
 static long take(int fd, struct msghdr *h, int flags)
 {
 	const struct gram *g = &grams[next_gram];
@@ -115,7 +116,7 @@ static long take(int fd, struct msghdr *h, int flags)
 	return g->len;
 }
 
-/* The QPs' peer: a path to another host, over the lanes of the harness. */
+/* The QPs' peer: a path to another host, over the rings of the harness. */
 static void go_remote(struct fuzz *f)
 {
 	struct th *th = f->th;
@@ -142,7 +143,7 @@ static void go_remote(struct fuzz *f)
 	}
 	th->b.qp->peer = p;
 	th->b.qp->tx = NULL;
-	atomic_store(&th->hw->udp->fd, 0); /* nobody calls the system with it */
+	atomic_store(&th->hw->udp->fd, 0); /* no code uses it in a system call */
 	atomic_store(&th->hw->wire, &wire);
 }
 
@@ -156,7 +157,7 @@ static void look(struct fuzz *f)
 	th_drop_all(&f->th->b);
 }
 
-/* One more packet: behind what is there if the kernel could have joined them. */
+/* Add a packet: to the last datagram if the kernel could have joined them. */
 static void add(struct fuzz *f, uint8_t how, uint32_t gram, const uint8_t *p, size_t n)
 {
 	static uint8_t bytes[DPA_ROCE_MAX_HDR + DPA_ROCE_MAX_MTU + 8];

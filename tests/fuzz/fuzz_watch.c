@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * A poster that maps the queues of a QP and writes anything there (eu/watch.c and the transport
- * behind it): a GPU's kernel, for example. The other QP and all memory that A's keys do not give
- * must stay as they are.
+ * fuzz_watch.c - a poster that maps the queues of a QP and writes anything there (eu/watch.c and
+ * the transport behind it): a GPU's kernel, for example. The other QP and all memory that A's keys
+ * do not give must stay as they are.
  *
  * Input: a byte for the QPs (enum fuzz_kind; XRC is not watched and counts as RC), then steps: a
  * byte (enum step and flags), a length, that number of bytes.

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The reader of packet files and the codec: the input is a file, a packet and a message of the CM.
- * Whatever is taken lies inside the input, and is the same when it is encoded again.
+ * fuzz_wire.c - the reader of packet files and the codec: the input is a file, a packet and a
+ * message of the CM. Accepted data lies inside the input, and is equal when encoded again.
  */
 #include <stdlib.h>
 #include <dpa_mad.h>
@@ -36,7 +36,10 @@ static void check_again(const struct dpa_roce_net *net, const struct dpa_roce_pk
 	MUST(!memcmp(&again, k, sizeof(again)));
 }
 
-/* The input as a message of the CM: in a buffer of its own, so that a byte beyond is seen. */
+/*
+ * Read the input as a message of the CM: in a separate buffer, so that an access beyond it is
+ * detected.
+ */
 static void message(const uint8_t *data, size_t size)
 {
 	uint8_t *p = malloc(DPA_MAD_BYTES), again[DPA_MAD_BYTES];
@@ -45,7 +48,7 @@ static void message(const uint8_t *data, size_t size)
 	MUST(p);
 	for (size_t i = 0; i < DPA_MAD_BYTES; i++)
 		p[i] = i < size ? data[i] : 0;
-	p[0] = 1; /* what each message has, so that the fields are reached */
+	p[0] = 1; /* fields common to all messages, so that the others are reached */
 	p[1] = 7;
 	p[2] = 2;
 	p[3] = 3;

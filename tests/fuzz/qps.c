@@ -30,7 +30,7 @@ void dpa_test_abort(void)
 			abort();                                                                   \
 	} while (0)
 
-/* Sent packets stay in the ring until the test reads them. */
+/* Packets that were sent stay in the ring until the test reads them. */
 uint32_t dpa_wire_flush(struct dpa_tx *tx, uint32_t src, uint32_t *psn)
 {
 	return 0;

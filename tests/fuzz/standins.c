@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The answers for QP1, beside those of tests/unit/transport/standins.c: services and ids that are this
- * process's, another one's, another board's, nobody's.
+ * standins.c - the answers for QP1, beside those of tests/unit/transport/standins.c: services and
+ * ids of this process, of another one, of another board, or of none.
  */
 #include <dpa_cm_port.h>
 #include "link/peer.h"

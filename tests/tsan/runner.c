@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The runner behind tests/tsan/criterion/criterion.h: one forked child a test. */
+/* runner.c - the runner of tests/tsan/criterion/criterion.h: one forked child for each test. */
 #include <criterion/criterion.h>
 
 #include <stdarg.h>
@@ -54,7 +54,7 @@ void dpa_test_skip(const char *fmt, ...)
 	exit(EXIT_SKIPPED);
 }
 
-/* A suite's settings hold for its tests unless they say otherwise. */
+/* A suite's settings apply to its tests unless these set their own. */
 static void take_defaults(struct dpa_test *t)
 {
 	for (struct dpa_test *s = suites; s; s = s->next) {
@@ -69,7 +69,7 @@ static void take_defaults(struct dpa_test *t)
 
 static _Noreturn void run_child(const struct dpa_test *t, void *param)
 {
-	/* ThreadSanitizer is some ten times slower than what a test's limit was set for. */
+	/* ThreadSanitizer is some ten times slower than the build for which limits are set. */
 	alarm(t->timeout > 0 ? (unsigned int)(t->timeout * 10) + 1 : DEFAULT_TIMEOUT);
 	if (t->init)
 		t->init();
@@ -93,7 +93,7 @@ static struct {
 	unsigned int tested, ok, crashed;
 } count;
 
-/* False: there cannot be a child. */
+/* Run a test. False: no child could be created. */
 static bool run_test(const struct dpa_test *t, void *param)
 {
 	int status = 0;

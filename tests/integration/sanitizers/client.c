@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * A program of two threads for ThreadSanitizer: each has a QP, and they send each other messages of
- * many lengths. Every buffer is one thread's, the other's bytes come by the device. The argument
- * "events" waits for completion events; "race" adds a race of the program's own, which is to be
- * found.
+ * client.c - a program of two threads for ThreadSanitizer: each has a QP, and they send each other
+ * messages of many lengths. Every buffer is one thread's, the other's bytes come by the device. The
+ * argument "events" waits for completion events; "race" adds a race in the program itself, which
+ * must be found.
  */
 #include <errno.h>
 #include <infiniband/verbs.h>

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Ranks exchange messages of 4 B to 4 MiB, all to all, and every word is looked at; then windows.
+/*
+ * mpi_exchange.c - ranks exchange messages of 4 B to 4 MiB, all to all, and check every word; then
+ * windows.
  */
 #include <mpi.h>
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * criterion.h - stands in for Criterion in ThreadSanitizer builds.
+ * criterion.h - replaces Criterion in ThreadSanitizer builds.
  *
  * Criterion runs a test in a process that boxfort makes, with its arena at fixed addresses that
  * are ThreadSanitizer's shadow memory: it cannot start there. This runner has the part of

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* parameterized.h - stands in for Criterion's: a test for each element of an array. */
+/* parameterized.h - replaces Criterion's: a test for each element of an array. */
 #ifndef DPA_TSAN_CRITERION_PARAMETERIZED_H
 #define DPA_TSAN_CRITERION_PARAMETERIZED_H
 

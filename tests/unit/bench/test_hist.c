@@ -30,7 +30,7 @@ Test(hist, small_values_are_exact)
 	}
 }
 
-/* Any value, up to the largest, comes back within 1/128 of itself. */
+/* Any value, up to the largest, is returned with an error of at most 1/128. */
 Test(hist, precision)
 {
 	for (unsigned int bit = 0; bit < 64; bit++)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Requests of tools to all processes: seen by all, never half, and only by those of that adapter
- * instance.
+ * test_ask.c - requests of tools to all processes: each process sees each request, complete, and
+ * only processes of that adapter instance.
  */
 #include "util.h"
 #include "tables/tables.h"
@@ -47,7 +47,7 @@ Test(board_ask, a_writer_that_died_is_not_believed)
 	uint32_t gen;
 
 	cr_assert_eq(dpa_board_ask_put(tool, DPA_ASK_FAULT, "drop=1%", &gen), 0);
-	atomic_fetch_add(&a->shm->head.ask[DPA_ASK_FAULT].gen, 1); /* it began to write */
+	atomic_fetch_add(&a->shm->head.ask[DPA_ASK_FAULT].gen, 1); /* the write has begun */
 	cr_expect_not(dpa_board_ask_get(a, DPA_ASK_FAULT, text, &gen));
 	cr_assert_eq(dpa_board_ask_put(tool, DPA_ASK_FAULT, "dup=1%", &gen), 0);
 	cr_assert(dpa_board_ask_get(a, DPA_ASK_FAULT, text, &gen));
@@ -90,7 +90,7 @@ Test(board_ask, a_board_that_is_gone)
 
 	dpa_board_close(a);
 	cr_expect_eq(dpa_board_ask_put(tool, DPA_ASK_FAULT, "off", &gen), ENOENT);
-	next = bt_open(); /* another board of the same name */
+	next = bt_open(); /* another board with the same name */
 	cr_expect_eq(dpa_board_ask_put(tool, DPA_ASK_FAULT, "off", &gen), ENOENT);
 	cr_expect_eq(dpa_board_ask_gen(next, DPA_ASK_FAULT), 0u);
 	dpa_board_unpeek(tool);

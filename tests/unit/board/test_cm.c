@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Services and communication ids of QP1, and what is left of them by a process that dies anywhere.
+/*
+ * test_cm.c - services and communication ids of QP1, and their state after a process dies at any
+ * point.
  */
 #include "util.h"
 #include "tables/tables.h"
@@ -49,7 +51,7 @@ Test(board_cm, ids)
 		last[id & 0xffff] = id;
 		cr_assert(dpa_board_cmid_owner(b, id, &g));
 		cr_assert_eq(g.qpn, 5);
-		dpa_board_cmid_free(b, id); /* it is not b's */
+		dpa_board_cmid_free(b, id); /* it does not belong to b */
 		cr_assert(dpa_board_cmid_owner(b, id, &g));
 		dpa_board_cmid_free(a, id);
 		cr_assert_not(dpa_board_cmid_owner(b, id, &g));
@@ -85,7 +87,7 @@ Test(board_cm, all_ids_and_no_more)
 	dpa_board_close(a);
 }
 
-/* A reader sees a record of one writing, never of two. The writer goes on until enough was seen. */
+/* A reader sees a record of one write, never of two. The writer continues until enough was seen. */
 static _Atomic bool enough;
 
 static void *writes(void *arg)
@@ -128,15 +130,14 @@ Test(board_cm, a_record_is_whole)
 	dpa_board_close(a);
 }
 
-/* Nor a mixture of two lives of the record, if it read the owner word before the first one ended.
- */
+/* Nor a mixture of two uses of the record, if it read the owner word before the first one ended. */
 static void *renews(void *arg)
 {
 	struct dpa_board *b = arg;
 	struct dpa_gsi_id id;
 	uint32_t local;
 
-	b->shm->head.cmid_window = 1; /* as small as can be: records are used again soon */
+	b->shm->head.cmid_window = 1; /* as small as possible: records are soon used again */
 	for (uint32_t i = 1; !enough; i++) {
 		if (dpa_board_cmid_new(b, &local))
 			abort();
@@ -196,7 +197,9 @@ static _Atomic uint32_t *shared(void)
 	return p;
 }
 
-/* The content of the last write that ended counts. The first write is that of the taking itself. */
+/*
+ * The content of the last complete write counts. The first write is that of the allocation itself.
+ */
 Test(board_cm, dies_while_it_sets)
 {
 	_Atomic uint32_t *local = shared();
@@ -236,7 +239,7 @@ static void sets_and_ends(void *arg)
 	dpa_board_cm_end(b);
 }
 
-/* It is killed while it closes QP1: others still hear that it left an id. */
+/* It is killed while it closes QP1: the others still learn that it left an id. */
 Test(board_cm, dies_while_it_ends)
 {
 	struct dpa_board *b = bt_open();
@@ -251,7 +254,7 @@ Test(board_cm, dies_while_it_ends)
 	dpa_board_close(b);
 }
 
-/* One that died before it set anything leaves a record that serves others. */
+/* A process that died before it set anything leaves a record that others can use. */
 Test(board_cm, dies_before_it_sets)
 {
 	_Atomic uint32_t *local = shared();
@@ -290,7 +293,7 @@ static void takes_over(void *arg)
 	dpa_board_cmid_orphan(b, &at, &id);
 }
 
-/* So does the heir. */
+/* The heir dies as well. */
 Test(board_cm, the_heir_dies)
 {
 	_Atomic uint32_t *local = shared();
@@ -309,7 +312,7 @@ Test(board_cm, the_heir_dies)
 	dpa_board_close(b);
 }
 
-/* Many processes take over at once: each id once. */
+/* Many processes take over at once: each id is taken once. */
 #define ORPHANS 64
 #define HEIRS	4
 
@@ -399,13 +402,13 @@ Test(board_cm, the_file_waits_for_the_next_process)
 	at = 0;
 	cr_assert(dpa_board_cmid_orphan(b, &at, &id));
 	cr_expect_eq(id.local_id, *local);
-	id.tell_peer = 0; /* nothing is to be told any more */
+	id.tell_peer = 0; /* there is nothing to tell any more */
 	dpa_board_cmid_set(b, &id);
 	dpa_board_close(b);
 	cr_expect_neq(access(bt_path, F_OK), 0, "it is gone");
 }
 
-/* The file has a name by which others of the folder know it for a board. */
+/* The file has a name by which other processes of the folder recognise it as a board. */
 static void dies_with_an_id(_Atomic uint32_t *local)
 {
 	snprintf(bt_path, sizeof(bt_path), "%s/dpa-%u-1", bt_dir, dpa_board_uid());
@@ -423,7 +426,7 @@ static void opens_beside(const char *name)
 	dpa_board_close(b);
 }
 
-/* When the first look was, in the file of nobody. */
+/* The time of the first check, in the file without a process. */
 static uint64_t left_at(const uint64_t *set)
 {
 	const off_t at = offsetof(struct dpa_board_shm, head.left_at);
@@ -439,8 +442,8 @@ static uint64_t left_at(const uint64_t *set)
 }
 
 /*
- * All processes of a namespace were killed, and a process of another namespace makes a board before
- * the next one of that namespace comes.
+ * All processes of a namespace were killed, and a process of another namespace creates a board
+ * before the next one of that namespace comes.
  */
 Test(board_cm, the_file_waits_while_others_make_boards)
 {
@@ -463,7 +466,7 @@ Test(board_cm, the_file_waits_while_others_make_boards)
 	dpa_board_close(b);
 }
 
-/* Gives the file the layout of another version, or this one. */
+/* Give the file the layout of another version, or of this one. */
 static void set_layout(uint32_t layout)
 {
 	int fd = open(bt_path, O_RDWR);
@@ -477,7 +480,7 @@ static void set_layout(uint32_t layout)
 	close(fd);
 }
 
-/* The same if the process that makes a board is of another version and cannot read the ids. */
+/* The same if the process that creates a board is of another version and cannot read the ids. */
 Test(board_cm, the_file_waits_while_other_versions_make_boards)
 {
 	static const uint32_t others[] = {1, DPA_BOARD_LAYOUT - 1, DPA_BOARD_LAYOUT + 1};
@@ -508,7 +511,7 @@ Test(board_cm, the_file_waits_while_other_versions_make_boards)
 	cr_expect_neq(access(bt_path, F_OK), 0, "not for ever");
 }
 
-/* The namespace has ended as well: the file does not wait for ever. */
+/* The namespace has ended as well: the file does not stay for ever. */
 Test(board_cm, the_file_goes_if_nobody_comes)
 {
 	const uint64_t long_ago = 1;
@@ -524,7 +527,10 @@ Test(board_cm, the_file_goes_if_nobody_comes)
 	cr_expect_neq(access(bt_path, F_OK), 0, "it is gone");
 }
 
-/* Its number is another board's by now: the ids are lost, not two boards one. */
+/*
+ * Its number belongs to another board by now: the ids are lost, but two boards do not share a
+ * number.
+ */
 Test(board_cm, the_number_is_taken)
 {
 	_Atomic uint32_t *local = shared();
@@ -580,7 +586,7 @@ Test(board_cm, services)
 	cr_assert(dpa_board_service_find(a, 0x1060001, v6, &g));
 	cr_expect_eq(g.qpn, 5);
 	cr_expect_not(dpa_board_service_find(a, 0x1060002, v6, &g));
-	dpa_board_service_remove(a, at2); /* not a's */
+	dpa_board_service_remove(a, at2); /* does not belong to a */
 	dpa_board_service_remove(a, at);
 	cr_expect_not(dpa_board_service_find(a, 0x1060001, v6, &g));
 	cr_assert(dpa_board_service_find(a, 0x1060001, v4, &g));
@@ -612,7 +618,7 @@ Test(board_cm, all_services_and_no_more)
 
 /* ------------------------------------------------------------------- refusals */
 
-/* The last eight, the newest one first; for tools. */
+/* The last eight, the newest first; for tools. */
 Test(board_cm, refusals)
 {
 	struct dpa_gsi_refusal what = {.why = DPA_GSI_GOT_REJ, .reason = 8, .peer = {[15] = 9}};
@@ -634,7 +640,7 @@ Test(board_cm, refusals)
 		}
 		cr_assert_not(dpa_board_refused_get(b, 8, &r));
 	}
-	/* a writer died: its record is not read, and nobody waits for it */
+	/* a writer died: its record is skipped, and no process waits for it */
 	a->shm->head.refusals[19 % 8].seq |= 1;
 	cr_expect_not(dpa_board_refused_get(b, 0, &r));
 	cr_expect(dpa_board_refused_get(b, 1, &r));

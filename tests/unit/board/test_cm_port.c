@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Ports of the communication manager: the kernel's rules (cma_check_port() of Linux 6.1) between
- * claims of one channel, of two channels, of processes and of users.
+ * test_cm_port.c - ports of the communication manager: the kernel's rules (cma_check_port() of
+ * Linux 6.1) between claims of one channel, of two channels, of processes and of users.
  */
 #include "util.h"
 #include <fcntl.h>
@@ -119,7 +119,7 @@ Test(cm_port, rules_within_a_channel_and_between_two)
 	}
 }
 
-/* A wildcard that got an address is a claim of that address, whatever else is there. */
+/* A wildcard that got an address is a claim of that address, independent of others. */
 static void check_narrow(bool one_channel, const char *wild, const char *then, const char *other)
 {
 	struct dpa_cm_ports *a = channel(), *b = one_channel ? a : channel(), *f = channel();
@@ -157,7 +157,7 @@ Test(cm_port, a_wildcard_that_gets_an_address)
 		}
 }
 
-/* A claim that gets `reuse` later is like one that had it, whatever else is there. */
+/* A claim that gets `reuse` later equals one that had it from the start, beside any other claim. */
 static void check_share(bool one_channel, const char *text, const char *other)
 {
 	struct dpa_cm_ports *a = channel(), *b = one_channel ? a : channel(), *f = channel();
@@ -201,7 +201,7 @@ Test(cm_port, reuse_that_is_set_later)
 		}
 }
 
-/* Two of them at the same port, of one channel: what one gives up the other keeps. */
+/* Two of them at the same port, of one channel: releasing one keeps the other. */
 Test(cm_port, two_wildcards_that_get_addresses)
 {
 	struct dpa_cm_ports *a = channel(), *b = channel();
@@ -269,7 +269,7 @@ Test(cm_port, nonsense_is_refused)
 	dpa_cm_ports_close(a);
 }
 
-/* A claim that ends leaves those of the same channel and port alone. */
+/* Releasing a claim keeps those of the same channel and port. */
 Test(cm_port, release_keeps_the_others)
 {
 	struct dpa_cm_ports *a = channel(), *b = channel();
@@ -386,7 +386,7 @@ static void waits(void *arg)
 	bt_signal_wait(&s->go);
 }
 
-/* daemon(): the parent leaves, the child listens on. */
+/* daemon(): the parent exits, the child listens on. */
 Test(cm_port, forked_child_keeps_the_ports)
 {
 	struct dpa_cm_ports *p = channel(), *other;
@@ -448,7 +448,8 @@ Test(cm_port, users_share_the_ports)
 }
 
 struct watch {
-	_Atomic bool stop, closed; /* closed: the file was there once without being open to all */
+	/* closed: the file once existed without being open to all users */
+	_Atomic bool stop, closed;
 };
 
 static void watch_modes(void *arg)
@@ -462,7 +463,7 @@ static void watch_modes(void *arg)
 }
 
 /*
- * Regression: the file was there for a moment with the mode that the umask leaves. Another user who
+ * Regression: the file existed for a moment with the mode that the umask leaves. Another user that
  * bound a port in that moment got EACCES.
  */
 Test(cm_port, the_file_is_for_all_from_the_beginning)
@@ -513,7 +514,9 @@ struct race {
 	unsigned int seed;
 };
 
-/* Claims and releases at random; what excludes each other must never be held at a time. */
+/*
+ * Claims and releases at random; two claims that exclude each other must never be held at one time.
+ */
 static void races(void *arg)
 {
 	const char *kind[] = {"4*", "41", "42", "43", "44"};
@@ -546,7 +549,7 @@ static void races(void *arg)
 	}
 }
 
-/* The file comes and goes all the time: each process may be its last. */
+/* The file is created and removed all the time: each process may be its last. */
 Test(cm_port, claims_of_many_processes)
 {
 	struct race *r =
@@ -616,7 +619,9 @@ static bool there(const char *name)
 	return access(path, F_OK) == 0;
 }
 
-/* Files whose last process was killed; one that is in use, and one that is something else, stay. */
+/*
+ * Files whose last process was killed are removed; a file in use, and another kind of file, stay.
+ */
 Test(cm_port, files_that_nobody_uses_are_removed)
 {
 	static const char *const names[] = {"dpa-cm-1", "dpa-cm-2", "dpa-cm-3x", "dpa-cm-",
@@ -649,7 +654,7 @@ Test(cm_port, files_that_nobody_uses_are_removed)
 	}
 }
 
-/* One process opens and closes the file, another one removes files that nobody uses. */
+/* One process opens and closes the file, another one removes unused files. */
 Test(cm_port, an_open_while_files_are_removed)
 {
 	char path[300];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Counters as files: the sums of all processes, in the kernel's units. */
+/* test_counters.c - counters as files: the sums of all processes, in the kernel's units. */
 #include "util.h"
 #include <dpa_hw_cmd.h>
 #include <dpa_hw_counters.h>
@@ -52,7 +52,7 @@ Test(board_counters, all_processes_ever)
 	cr_expect_eq(value("hw_counters/out_of_sequence"), 0u, "the last one takes the board away");
 }
 
-/* Operations that go by no packet are traffic nonetheless, in both directions. */
+/* Operations without packets count as traffic, too, in both directions. */
 Test(board_counters, direct_operations)
 {
 	struct dpa_board *b = join();

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* A process ends without closing the device: the board's file goes with the last one. */
+/*
+ * test_exit.c - a process ends without closing the device: the board's file is removed with the
+ * last one.
+ */
 #include "util.h"
 
 TestSuite(board_exit, .init = bt_setup, .fini = bt_teardown);
@@ -50,7 +53,7 @@ Test(board_exit, both)
 	dpa_board_close(b);
 }
 
-/* The record of a slot's last process at its end does not apply to the next one. */
+/* The record that a slot's last process left at its end does not apply to the next one. */
 Test(board_exit, slot_taken_again)
 {
 	struct dpa_board *a = bt_open(), *b = bt_open(), *c;

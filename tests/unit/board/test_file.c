@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The board's file: made, found, named, removed. */
+/* test_file.c - the board's file: creation, look-up, name, removal. */
 #include "util.h"
 #include <fcntl.h>
 #include <sys/resource.h>
@@ -66,7 +66,7 @@ static void open_and_die(void *arg)
 		kill(getpid(), SIGKILL);
 }
 
-/* Everybody on it was killed: the next one starts clean, whatever its version. */
+/* All its processes were killed: the next one starts clean, with any version. */
 Test(board_file, stale_is_replaced)
 {
 	struct dpa_board *b;
@@ -115,7 +115,7 @@ Test(board_file, creator_dies)
 	}
 }
 
-/* Dies between finding the stale file and making a new one. */
+/* Dies between finding the stale file and creating a new one. */
 Test(board_file, replacer_dies)
 {
 	struct dpa_board *b;
@@ -200,7 +200,10 @@ static void touch(const char *path, const char *text)
 	fclose(f);
 }
 
-/* Boards of namespaces that ended are removed by who makes one beside them; nothing else is. */
+/*
+ * A process that creates a board removes boards beside it whose namespaces ended; it removes
+ * nothing else.
+ */
 Test(board_file, stale_neighbours)
 {
 	static const char *const names[] = {"1", "2", "3", "4x"};
@@ -253,7 +256,7 @@ Test(board_file, peek)
 	cr_expect_not_null(dpa_board_qpinfo(p, qpn));
 	cr_expect_eq(dpa_board_reap(p), 0);
 	dpa_board_close(b);
-	/* The file is gone, the view stays. */
+	/* The file is removed, the view stays. */
 	cr_expect_eq(bt_uars(p), 0u);
 	cr_expect_eq(bt_procs(p), 0u);
 	dpa_board_unpeek(p);

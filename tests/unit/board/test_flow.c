@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The board's flow rules: whose they are, when they end, and that none is seen in pieces. */
+/*
+ * test_flow.c - the board's flow rules: their owners, their end, and that no reader sees a part of
+ * one.
+ */
 #include <pthread.h>
 #include "util.h"
 #include "tables/tables.h"
@@ -27,7 +30,7 @@ static uint32_t add(struct dpa_board *b, uint32_t qpn, uint64_t what)
 	return at;
 }
 
-/* Rules that there are; each must be of one piece. *sum: of what they say. */
+/* Existing rules; each must be complete. *sum: sum of their contents. */
 static uint32_t rules(struct dpa_board *b, uint64_t *sum)
 {
 	uint32_t n = 0, qpn;
@@ -76,8 +79,7 @@ Test(board_flow, come_and_go)
 }
 
 /*
- * A rule's count is its own: not that of the rule that had its place before, nor counted for
- * another.
+ * A rule counts for itself: not the count of the previous rule in its place, nor counts of others.
  */
 Test(board_flow, counts)
 {
@@ -105,7 +107,7 @@ Test(board_flow, counts)
 	dpa_board_close(a);
 }
 
-/* A rule ends with its QP's number; its place serves others. */
+/* A rule ends with its QP's number; its place can be used again. */
 Test(board_flow, end_with_the_qpn)
 {
 	struct dpa_board *a = bt_open(), *b = bt_open();
@@ -150,7 +152,7 @@ static void *change(void *arg)
 	return NULL;
 }
 
-/* A reader beside a writer sees rules whole or not at all. */
+/* A reader concurrent with a writer sees complete rules or none. */
 Test(board_flow, whole)
 {
 	struct dpa_board *a = bt_open();
@@ -185,7 +187,7 @@ static void removes(void *arg)
 	_exit(0);
 }
 
-/* Looks that are to be repeated: a writer that died leaves none once it was found dead. */
+/* Read that must be repeated: a dead writer causes none once it was found dead. */
 static uint32_t changing(struct dpa_board *b)
 {
 	uint64_t rule[WORDS];

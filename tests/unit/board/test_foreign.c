@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Files that are not our adapter state, or no longer: refused by name, never used, never changed. */
+/*
+ * test_foreign.c - files that are not our adapter state, or no longer: refused with a message that
+ * names them, never used, never changed.
+ */
 #include "util.h"
 #include <fcntl.h>
 #include <sys/stat.h>
@@ -85,7 +88,7 @@ static void set_ident(int fd, const struct dpa_board_ident *id)
 	cr_assert_eq(pwrite(fd, id, sizeof(*id), 0), (ssize_t)sizeof(*id));
 }
 
-/* Each byte of the header damaged, while somebody is on the board. */
+/* Each byte of the header damaged, while a process is attached to the board. */
 Test(board_foreign, every_byte_damaged)
 {
 	struct dpa_board *b = bt_open();
@@ -104,7 +107,7 @@ Test(board_foreign, every_byte_damaged)
 	dpa_board_close(b);
 }
 
-/* Each field with another value and a checksum to match. */
+/* Each field with another value and a matching checksum. */
 static void refuse_with(int fd, const struct dpa_board_ident *good, size_t off, size_t len,
 			uint64_t value, const char *what)
 {
@@ -195,7 +198,7 @@ Test(board_foreign, wrong_length)
 	dpa_board_close(b);
 }
 
-/* A damaged board is refused even when nobody is on it any more. */
+/* A damaged board is refused even if no process is attached any more. */
 static void open_and_die(void *arg)
 {
 	struct dpa_board *b;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Actions of an application that the library does not see: closefrom(), fork(), raw clone. */
+/*
+ * test_hazards.c - actions of an application that the library does not see: closefrom(), fork(),
+ * raw clone.
+ */
 #include "util.h"
 #include <fcntl.h>
 #include <sched.h>
@@ -27,7 +30,7 @@ static struct dpa_board *child_open(void)
 	return b;
 }
 
-/* Closes what it did not open, and other files take the numbers. */
+/* Close descriptors that it did not open; other files take the numbers. */
 static void closes_everything(void *arg)
 {
 	struct pair *p = arg;
@@ -44,7 +47,7 @@ static void closes_everything(void *arg)
 		_exit(3);
 	dpa_board_reap(b);
 	dpa_board_close(b);
-	/* The strangers are still open. */
+	/* the other files are still open */
 	if (fcntl(fd, F_GETFD) < 0 || (num >= 0 && fcntl(num, F_GETFD) < 0))
 		_exit(4);
 }
@@ -69,7 +72,7 @@ Test(board_hazards, closefrom)
 	dpa_board_close(b);
 }
 
-/* Has a child that keeps all descriptors, and dies before it. */
+/* Have a child that keeps all descriptors, and dies before the child. */
 static void leaves_child(void *arg, bool raw)
 {
 	struct pair *p = arg;
@@ -114,7 +117,7 @@ static void orphan(void (*fn)(void *))
 	cr_expect(dpa_board_alive(b, 0, gen));
 	cr_expect_eq(bt_uars(b), 1u);
 	bt_kill(pid);
-	/* The grandchild is still there and has every descriptor of its parent. */
+	/* The grandchild still exists and has every descriptor of its parent. */
 	cr_expect_not(dpa_board_alive(b, 0, gen), "dead though its child lives");
 	cr_expect_eq(dpa_board_reap(b), 1);
 	cr_expect_eq(bt_uars(b), 0u);
@@ -133,7 +136,7 @@ Test(board_hazards, cloned_child_outlives)
 	orphan(leaves_cloned);
 }
 
-/* A forked child lets go, and opens a board entry of its own. */
+/* A forked child releases everything, and opens its own board entry. */
 static void abandons(void *arg)
 {
 	struct dpa_board *b = arg;
@@ -207,7 +210,7 @@ static void stops_steering(void *arg)
 	kill(getpid(), SIGSTOP);
 }
 
-/* Giving the kernel a program takes long: who is stopped in it keeps nobody else from anything. */
+/* Giving the kernel a program takes long: a process that is stopped meanwhile blocks no other. */
 Test(board_hazards, stopped_while_steering)
 {
 	uint16_t map[DPA_BOARD_QPN_BLOCKS];

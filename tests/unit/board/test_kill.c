@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Two hundred processes killed at random instants; afterwards everything is free again. */
+/*
+ * test_kill.c - two hundred processes killed at random instants; afterwards everything is free
+ * again.
+ */
 #include "util.h"
 #include "tables/tables.h"
 #include <sys/wait.h>
@@ -47,7 +50,7 @@ static void lives_dangerously(void *arg)
 	}
 }
 
-/* No synchronisation: a random instant is what is wanted. */
+/* No synchronisation: the test needs a random instant. */
 static void some_time(unsigned int *seed)
 {
 	struct timespec ts = {.tv_nsec = rand_r(seed) % 4000000};
@@ -97,13 +100,13 @@ static void kill_many(bool survivor)
 	cr_expect_eq(access(bt_path, F_OK), -1);
 }
 
-/* One process lives through it all: the board with it. */
+/* One process survives: the board with it. */
 Test(board_kill, beside_a_survivor)
 {
 	kill_many(true);
 }
 
-/* Nobody does: the file itself is made, found stale and replaced in between. */
+/* No process survives: the file itself is created, found stale and replaced in between. */
 Test(board_kill, everybody)
 {
 	kill_many(false);

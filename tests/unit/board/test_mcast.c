@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Attachments of QPs to multicast groups. */
+/* test_mcast.c - attachments of QPs to multicast groups. */
 #include "util.h"
 #include "tables/tables.h"
 
@@ -16,7 +16,7 @@ static uint32_t new_qpn(struct dpa_board *b)
 	return qpn;
 }
 
-/* How many QPs the group has; `want` must be among them if it is not 0. */
+/* Return the number of QPs of the group; `want` must be among them if it is not 0. */
 static uint32_t members(struct dpa_board *b, const uint8_t gid[16], uint32_t want)
 {
 	uint32_t n = 0, at = 0, qpn;
@@ -53,7 +53,7 @@ Test(board_mcast, groups)
 	dpa_board_close(a);
 }
 
-/* A QPN that comes back is in no group of its former owner. */
+/* A QPN that is reused is in no group of its former owner. */
 Test(board_mcast, ends_with_the_qpn)
 {
 	struct dpa_board *a = bt_open(), *b = bt_open();
@@ -71,7 +71,7 @@ Test(board_mcast, ends_with_the_qpn)
 	dpa_board_close(a);
 }
 
-/* All entries can be had, by whoever; those of one that left can be had again. */
+/* Any process can take all entries; those of an ended process can be taken again. */
 Test(board_mcast, all)
 {
 	struct dpa_board *a = bt_open(), *b = bt_open();

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Probes for the program of the notification point on the board, and what a kill leaves of them. */
+/*
+ * test_np.c - probes for the program of the notification point on the board, and their state after
+ * a kill.
+ */
 #include <tables/pcc.h>
 #include "util.h"
 
@@ -44,7 +47,7 @@ static struct dpa_pcc_probe post(uint8_t first)
 	return p;
 }
 
-/* The rings that have something. */
+/* Take from the rings that have entries. */
 static uint32_t take(struct dpa_pcc_image *img, struct dpa_pcc_probe *out, uint32_t n)
 {
 	uint64_t rings[DPA_PCC_RINGS / 64];
@@ -103,7 +106,7 @@ Test(board_np, a_dscp_that_is_none_is_that_of_the_path)
 	ops->unload(img);
 }
 
-/* Its number is another one: what comes late is for nobody. */
+/* Its number is different: a late answer is dropped. */
 Test(board_np, an_answer_that_is_late_does_not_count)
 {
 	struct dpa_pcc_image *img = load(&ccmad);
@@ -141,7 +144,7 @@ Test(board_np, an_answer_that_is_late_leaves_the_next_one)
 	ops->unload(img);
 }
 
-/* The hook runs this while the writer of the late answer stands at a step. */
+/* The hook runs this while the writer of the late answer is at a step. */
 static struct dpa_pcc_image *of_late;
 static struct dpa_pcc_probe given_up, next;
 static const char *stands_at;
@@ -160,7 +163,9 @@ static void the_next_is_answered(const char *step)
 	ops->answer_probe(of_late, &got, &data);
 }
 
-/* Descheduled anywhere in its answer: the next probe's answer is that one or none, never a mixture. */
+/*
+ * Descheduled at any point of its answer: the next probe gets that answer or none, never a mixture.
+ */
 Test(board_np, an_answer_that_stops_halfway_is_never_that_of_the_next)
 {
 	static const struct {
@@ -307,7 +312,7 @@ static void post_and_end(void *arg)
 	}
 }
 
-/* Killed or not: what it had is free again. */
+/* Killed or not: its entries are free again. */
 Test(board_np, probes_go_with_their_process)
 {
 	struct dpa_pcc_probe p = {.size = 1};
@@ -353,7 +358,7 @@ Test(board_np, killed_at_any_step_it_leaves_a_port_that_works)
 		dpa_board_np_check(b);
 		img = load(&ccmad);
 		p = post(9);
-		/* the dead one's may come as well; an answer to it is for nobody */
+		/* that of the dead process may come as well; an answer to it is dropped */
 		n = take(img, got, 2);
 		cr_assert(n == 1 || n == 2, "%s: %u", steps[i], n);
 		for (uint32_t k = 0; k < n; k++)
@@ -379,7 +384,7 @@ Test(board_np, killed_while_it_clears_up_after_another)
 	ops->unload(load(&ccmad));
 }
 
-/* ------------------------------------------------------------ what others wrote */
+/* ------------------------------------------------------ data of other processes */
 
 Test(board_np, sizes_that_cannot_be_are_refused)
 {

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Board numbers: one a board in the namespace, taken over when its holder ends. */
+/*
+ * test_num.c - board numbers: one for each board in the namespace, taken over when its holder ends.
+ */
 #include "util.h"
 #include <fcntl.h>
 #include <pthread.h>
@@ -13,7 +15,7 @@
 static int with_fd = -1; /* the file of this descriptor has this inode number */
 static ino_t with_ino;
 
-/* In the place of that of libc. */
+/* Replace that of libc. */
 int fstat(int fd, struct stat *st)
 {
 	int ret = fstatat(fd, "", st, AT_EMPTY_PATH);
@@ -69,7 +71,7 @@ Test(board_num, taken_over)
 	dpa_board_close(c);
 }
 
-/* Other descriptors of this process that hold the number. */
+/* Count other descriptors of this process that hold the number. */
 static int unnoted(const struct dpa_board *b)
 {
 	char name[64];
@@ -97,7 +99,7 @@ static void *claimer(void *arg)
 	return NULL;
 }
 
-/* A fork finds no descriptor that is not recorded yet, and no thread claims one meanwhile. */
+/* A fork finds all descriptors recorded, and no thread claims one meanwhile. */
 Test(board_num, held_around_fork, .timeout = 60)
 {
 	struct dpa_board *b = bt_open();
@@ -111,7 +113,7 @@ Test(board_num, held_around_fork, .timeout = 60)
 		dpa_board_num_hold(b);
 		cr_assert_eq(unnoted(b), 0);
 		cr_assert_eq(dpa_board_num_fd(b, true, &ino), -2);
-		if (b->num_fd >= 0) /* so that there is something to claim */
+		if (b->num_fd >= 0) /* so that a number can be claimed */
 			close(b->num_fd);
 		b->num_fd = -1;
 		was = atomic_load(&claims);
@@ -126,7 +128,7 @@ Test(board_num, held_around_fork, .timeout = 60)
 	dpa_board_close(b);
 }
 
-/* In a namespace of its own, so as to take all numbers without hurting anybody. */
+/* In a separate namespace, so that taking all numbers affects no other test. */
 static void takes_all(void *arg)
 {
 	uint32_t num;
@@ -161,7 +163,9 @@ Test(board_num, all_taken)
 	cr_expect_eq(status, 0, "status %#x", (unsigned)status);
 }
 
-/* A descriptor of the application's in the place of the number's, of a file with its inode number.
+/*
+ * A descriptor of the application replaced that of the number, and its file has the same inode
+ * number.
  */
 Test(board_num, another_file_system_has_the_inode_number)
 {

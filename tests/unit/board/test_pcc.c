@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The port's congestion control on the board: slots, counters, images and what is left of them. */
+/*
+ * test_pcc.c - the port's congestion control on the board: slots, counters, images and their state
+ * after a kill.
+ */
 #include <tables/pcc.h>
 #include "util.h"
 
@@ -129,7 +132,7 @@ Test(board_pcc, counts_of_processes_that_ended_stay)
 	cr_expect_eq(v[DPA_PCC_N_TX], 200);
 }
 
-/* One that read before another reader cleared is no count of 4 * 10^9. */
+/* A read before another reader cleared must not appear as a count of 4 * 10^9. */
 Test(board_pcc, a_count_behind_the_base_is_none)
 {
 	uint32_t v[DPA_PCC_COUNTERS], n;
@@ -255,7 +258,7 @@ static void load_and_stay(void *arg)
 	(void)arg;
 }
 
-/* Forked before the board is open here: the child has one of its own. */
+/* Forked before the board is open here: the child has its own. */
 static pid_t other_with_image(void)
 {
 	pid_t pid;
@@ -379,7 +382,7 @@ static void load_and_take(void *arg)
 	ops->take(load(), ring, out, 3);
 }
 
-/* Killed behind an event's last word: flows fill the entry again before the next owner looks. */
+/* Killed after an event's last word: flows fill the entry again before the next owner reads it. */
 Test(board_pcc, an_owner_that_was_killed_stops_no_ring)
 {
 	struct dpa_pcc_report out[DPA_BOARD_PCC_RING + 1], e = event;
@@ -402,7 +405,7 @@ Test(board_pcc, an_owner_that_was_killed_stops_no_ring)
 	ops->unload(img);
 }
 
-/* The same, and the process of the flows died as well, in the entry behind the lap. */
+/* The same, and the process of the flows died as well, in the entry one lap ahead. */
 Test(board_pcc, an_entry_a_lap_ahead_is_filled_by_the_next_process)
 {
 	struct dpa_board_pcc_ring *r = &b->shm->pcc_rings[b->slot];
@@ -442,7 +445,7 @@ static void report_and_die(void *arg)
 	(void)arg;
 }
 
-/* The process index and its ring go on to the next process. */
+/* The next process takes over the process index and its ring. */
 Test(board_pcc, a_ring_whose_writer_was_killed_serves_the_next_one)
 {
 	struct dpa_pcc_report out[DPA_BOARD_PCC_RING];
@@ -456,7 +459,7 @@ Test(board_pcc, a_ring_whose_writer_was_killed_serves_the_next_one)
 	cr_expect_eq(take_all(img, out, DPA_BOARD_PCC_RING), 2);
 	cr_expect(bt_dies(report_and_die, NULL, "pcc-pushed", 2));
 	ops->unload(img);
-	img = load(); /* looks at all rings */
+	img = load(); /* reads all rings */
 	cr_expect_eq(take_all(img, out, DPA_BOARD_PCC_RING), 2);
 	ops->unload(img);
 }
@@ -492,7 +495,7 @@ Test(board_pcc, a_parameter_is_set_by_the_image)
 	ops->unload(img);
 }
 
-/* A request is checked once more: its caller was of another image, or something scribbled. */
+/* A request is checked again: its caller was of another image, or the memory was overwritten. */
 Test(board_pcc, a_request_that_no_caller_may_post_is_refused)
 {
 	static const uint32_t bad[][3] = {{2, 0, 4}, {2, 0, 10}, {2, 1, 6},
@@ -511,7 +514,9 @@ Test(board_pcc, a_request_that_no_caller_may_post_is_refused)
 	ops->unload(img);
 }
 
-/* It was stopped for so long that the next one took over: then it finds the other's request. */
+/*
+ * It was stopped for so long that another process took over: then it finds the other one's request.
+ */
 Test(board_pcc, an_answer_is_for_the_request_that_was_read)
 {
 	struct dpa_pcc_image *img = load();
@@ -566,7 +571,7 @@ static bool recorded(struct dpa_board *board)
 	return dpa_pcc_word_recorded(atomic_load(dpa_board_pcc_word(board)));
 }
 
-/* A recorder that died asks no more: the first flow that finds its time past stops it. */
+/* A dead recorder sends no requests any more: the first flow past its time stops the recording. */
 Test(board_pcc, recording_ends_without_its_recorder)
 {
 	cr_expect_not(recorded(b));

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Where the board lies when neither /run/dpa, $XDG_RUNTIME_DIR nor /dev/shm can be used. */
+/*
+ * test_place.c - the place of the board when neither /run/dpa, $XDG_RUNTIME_DIR nor /dev/shm can be
+ * used.
+ */
 #include "util.h"
 #include <fcntl.h>
 #include <linux/filter.h>
@@ -83,7 +86,7 @@ Test(board_place, better_places_first)
 	cr_expect_eq(access(own[0], F_OK), -1, "nothing was made");
 }
 
-/* A temporary folder in which others can rename what is ours. */
+/* A temporary folder in which other users can rename our files. */
 Test(board_place, not_sticky)
 {
 	cr_assert_eq(chmod(tmp[0], 0777), 0);
@@ -124,7 +127,7 @@ static void make_strangers(void)
 	cr_assert_eq(lchown(own[0], 65534, 65534), 0);
 }
 
-/* Somebody was there first: what others made, or could get into, is not used. */
+/* Another user was first: files of others, or folders that others can enter, are not used. */
 Test(board_place, taken)
 {
 	static void (*const make[])(void) = {make_link, make_open, make_writable, make_file,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Process slots, generations, counters. */
+/* test_proc.c - process slots, generations, counters. */
 #include "util.h"
 #include "tables/tables.h"
 #include <fcntl.h>
@@ -34,8 +34,8 @@ Test(board_proc, three_hundred_processes)
 }
 
 /*
- * Stand-ins for processes [from, to): what is in the file of a process that lives, and their lock
- * bytes, all held by the descriptor that is returned. Closing it is their death.
+ * Stand-ins for processes [from, to): the data of a living process in the file, and their lock
+ * bytes, all held by the returned descriptor. Closing it is their death.
  */
 static int stand_ins(struct dpa_board *b, uint32_t from, uint32_t to)
 {
@@ -58,8 +58,7 @@ static int stand_ins(struct dpa_board *b, uint32_t from, uint32_t to)
 	return fd;
 }
 
-/* The last index can be had, and is one like any other; one more is an error that names the limit.
- */
+/* The last index is usable like any other; one more is an error that names the limit. */
 Test(board_proc, table_is_full)
 {
 	const uint32_t last = DPA_BOARD_PROCS - 1;
@@ -80,7 +79,7 @@ Test(board_proc, table_is_full)
 	cr_expect_not_null(strstr(bt_err, "4096"), "%s", bt_err);
 	cr_expect_eq(dpa_board_reap(a), 0, "all live");
 
-	/* they die; the next one finds a place at once, and all are reaped when it matters */
+	/* they die; the next process finds a place at once, and all are reaped when necessary */
 	close(fd);
 	more = bt_open();
 	cr_expect_geq(more->slot, 1u);
@@ -96,7 +95,7 @@ Test(board_proc, table_is_full)
 	cr_expect_eq(access(bt_path, F_OK), -1);
 }
 
-/* Each open looks at some processes for dead ones, not at all, and at others each time. */
+/* Each open checks some processes for dead ones, not all, and each time others. */
 Test(board_proc, the_dead_are_found_in_turn)
 {
 	enum { N = 1000 };
@@ -113,7 +112,7 @@ Test(board_proc, the_dead_are_found_in_turn)
 	dpa_board_close(a);
 }
 
-/* A process costs two pages at most, and nothing before it is there. */
+/* A process takes two pages at most, and nothing before it starts. */
 Test(board_proc, costs_nothing_until_it_is_there)
 {
 	struct dpa_board *a = bt_open(), *b[40];
@@ -184,7 +183,7 @@ static void open_and_reap(void *arg)
 	(void)arg;
 }
 
-/* The second one that cleans up is killed as well: it lost the counter that it was at. */
+/* The second process that cleans up is killed as well: it lost the counter that it was adding. */
 Test(board_proc, counters_are_right_at_each_step_of_keeping_them)
 {
 	static const char *const steps[] = {"count-fold", "count-folded", "count-past"};

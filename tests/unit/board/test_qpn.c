@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The QPN space. */
+/* test_qpn.c - the QPN space. */
 #include "util.h"
 #include <time.h>
 
@@ -38,7 +38,7 @@ Test(board_qpn, owner)
 	dpa_board_close(a);
 }
 
-/* Freed ones rest: a number that comes back has not been used for a second. */
+/* Freed numbers wait: a number is reused only after a second. */
 Test(board_qpn, rest)
 {
 	static uint64_t freed[DPA_BOARD_QPNS];
@@ -60,7 +60,7 @@ Test(board_qpn, rest)
 	dpa_board_close(b[0]);
 }
 
-/* All numbers can be had; when nothing is left a fresh one comes back at once. */
+/* All numbers can be used; when none is left a freed one is reused at once. */
 Test(board_qpn, all)
 {
 	struct dpa_board *a = bt_open(), *b = bt_open();
@@ -79,7 +79,7 @@ Test(board_qpn, all)
 	dpa_board_close(a);
 }
 
-/* Two processes' numbers are spread, and a process's records lie together. */
+/* The numbers of two processes are spread, and the records of a process are adjacent. */
 Test(board_qpn, random_and_compact)
 {
 	struct dpa_board *b = bt_open();

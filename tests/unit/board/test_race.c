@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Creators, openers and removers at the same time. */
+/* test_race.c - creators, openers and removers at the same time. */
 #include "util.h"
 #include <fcntl.h>
 #include <sys/mman.h>
@@ -10,7 +10,7 @@ enum { RACERS = 6, ROUNDS = 40, LAPS = 400 };
 
 struct shared {
 	struct bt_signal go, ready, end;
-	char (*id)[33]; /* of each racer's board, in memory they share */
+	char (*id)[33]; /* id of each racer's board, in shared memory */
 };
 
 static void expect_end(pid_t pid)
@@ -51,7 +51,7 @@ static void races(void *arg)
 	dpa_board_close(b);
 }
 
-/* Started together where there is no board: one makes it, all are on the same. */
+/* Started together without a board: one creates it, all use the same. */
 Test(board_race, creators)
 {
 	struct shared s;
@@ -81,7 +81,7 @@ Test(board_race, creators)
 	}
 }
 
-/* Opens and closes as fast as it can: often the last one out while another one comes in. */
+/* Open and close as fast as possible: often the last process leaves while another one enters. */
 static void comes_and_goes(void *arg)
 {
 	struct dpa_board *b;
@@ -122,7 +122,7 @@ Test(board_race, last_out_and_openers)
 	cr_expect_eq(access(bt_path, F_OK), -1);
 }
 
-/* Reads while the others make and remove boards: never a fault, never a half-made board. */
+/* Read while others create and remove boards: never a fault, never an incomplete board. */
 static void peeks(void *arg)
 {
 	struct dpa_board_cfg cfg = bt_cfg();
@@ -138,7 +138,7 @@ static void peeks(void *arg)
 			dprintf(2, "%s\n", bt_err);
 			_exit(2);
 		}
-		/* Counts of what changes meanwhile: only to touch everything. */
+		/* the counts change meanwhile: only read everything */
 		if (bt_procs(p) > DPA_BOARD_PROCS || bt_uars(p) > DPA_MAX_QP)
 			_exit(3);
 		dpa_board_unpeek(p);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The recorder of dpactl over a board: its clock and its sleep are those of the test, and flows are
- * words that the test writes.
+ * test_recorder.c - the recorder of dpactl over a board: the test provides its clock and its sleep,
+ * and writes the words of the flows.
  */
 #include <stdarg.h>
 #include <time.h>
@@ -29,7 +29,7 @@ static int clock_of_test(clockid_t clock, struct timespec *ts)
 	return 0;
 }
 
-/* Returns a millisecond late; a flow looks just before that whether somebody still records. */
+/* Return a millisecond late; just before that a flow checks whether a recorder still exists. */
 static int sleep_of_test(clockid_t clock, int flags, const struct timespec *until,
 			 struct timespec *left)
 {
@@ -86,7 +86,7 @@ TestSuite(board_recorder, .init = setup, .fini = teardown);
 
 static struct rec_sample s;
 
-/* Flows look whether they are still recorded when the recorder sleeps, and go on. */
+/* Flows check while the recorder sleeps whether they are still recorded, and continue. */
 Test(board_recorder, flows_record_however_long_an_interval_is)
 {
 	static const uint64_t ms[] = {5, 100, 999, 1000, 1280, 2560, 3000, 10240, 3600000};
@@ -127,7 +127,7 @@ static void sample(struct recorder *r)
 static struct dpa_board_pcc_flow *f[MANY];
 static uint32_t qpn[MANY];
 
-/* Looks at each flow and adds what each sends. */
+/* Read each flow and add the bytes that it sends. */
 static void all_send(struct recorder *r, uint32_t n)
 {
 	sample(r);
@@ -157,7 +157,7 @@ static uint32_t entry_of(struct recorder *r, uint32_t number)
 	return REC_FLOWS;
 }
 
-/* Of those that ended the one that sent least gives its entry, and nothing of it is in samples. */
+/* Of the ended flows the one that sent least loses its entry, and samples do not include it. */
 Test(board_recorder, flows_that_ended_hide_no_later_ones)
 {
 	struct recorder *r = rec_begin(&ctl);
@@ -185,7 +185,7 @@ Test(board_recorder, flows_that_ended_hide_no_later_ones)
 	sample(r);
 	cr_expect_eq(r->flow[old].sum.bytes, 50u);
 	cr_expect_eq(s.flow[old].bytes, 50u);
-	/* a QP that is a new flow of its program gives room, too: to itself */
+	/* a QP that is a new flow of its program frees an entry, too: for itself */
 	dpa_board_pcc_flow_begin(b, number);
 	sample(r);
 	cr_expect_eq(r->missed, 2u);

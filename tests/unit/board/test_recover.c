@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Death in the middle of board surgery: at every named step, and at instructions without a name. */
+/*
+ * test_recover.c - death in the middle of changes to the board: at every named step, and at
+ * instructions without a name.
+ */
 #include "util.h"
 #include <sys/ptrace.h>
 #include <sys/wait.h>
@@ -35,10 +38,10 @@ static void works(void *arg)
 	dpa_board_close(b);
 }
 
-/* After a death: one look by a survivor, and all is as if it had never been. */
+/* After a death: one check by a survivor restores the state before. */
 static void expect_clean(struct dpa_board *b, const char *step, int nth)
 {
-	struct dpa_board *c = bt_open(); /* must not be in the way */
+	struct dpa_board *c = bt_open(); /* must not disturb */
 	uint32_t page, slot, qpn;
 
 	dpa_board_reap(b);
@@ -84,7 +87,7 @@ static void takes_one(void *arg)
 	kill(getpid(), SIGKILL);
 }
 
-/* The page that was on its way goes where it was going: order is kept. */
+/* The page that was being moved reaches its destination: order is kept. */
 Test(board_recover, order_is_kept)
 {
 	static const char *const steps[] = {"list-take",	  "list-take-forward",
@@ -96,7 +99,7 @@ Test(board_recover, order_is_kept)
 	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
 		cr_assert(bt_dies(takes_one, NULL, steps[i], 1));
 		cr_assert_eq(dpa_board_uar_alloc(b, &page, &slot), 0);
-		/* Before the first store nothing had happened, after it all of it had. */
+		/* before the first store nothing had changed, after it all of it */
 		if (strcmp(steps[i], "list-take") != 0)
 			next++;
 		cr_expect_eq(page, next, "%s: page %u", steps[i], page);
@@ -128,10 +131,7 @@ static void just_opens(void *arg)
 	dpa_board_close(b);
 }
 
-/*
- * A process that cleans up after the dead can die too, and so can the one that cleans up after
- * that.
- */
+/* A process that cleans up after a dead one can die too, and so can the next one that cleans up. */
 Test(board_recover, reaper_dies)
 {
 	static const char *const steps[] = {"reap-marked", "sweep-uar", "sweep-qpn", "reap-free"};
@@ -197,7 +197,7 @@ static void traced_visit(void *arg)
 	_exit(0);
 }
 
-/* Runs n instructions of the child, then kills it; false if it ended before. */
+/* Run n instructions of the child, then kill it; false if it ended before. */
 static bool kill_after(pid_t pid, long n)
 {
 	int status;
@@ -212,7 +212,7 @@ static bool kill_after(pid_t pid, long n)
 	return true;
 }
 
-/* Kills one child after the other, each some instructions later than the one before. */
+/* Kill one child after the other, each some instructions later than the previous one. */
 static void kill_at_instructions(void (*fn)(void *), struct dpa_board *survivor, int stride,
 				 int least)
 {
@@ -256,7 +256,7 @@ Test(board_recover, at_instructions)
 	dpa_board_close(b);
 }
 
-/* While it attaches to a board that others are on, or leaves it. */
+/* While it attaches to a board that other processes use, or detaches from it. */
 Test(board_recover, at_instructions_of_a_visit)
 {
 	struct dpa_board *b;
@@ -268,7 +268,7 @@ Test(board_recover, at_instructions_of_a_visit)
 	dpa_board_close(b);
 }
 
-/* While it makes the board, or removes it as the last one out. */
+/* While it creates the board, or removes it as the last process. */
 Test(board_recover, at_instructions_of_a_life)
 {
 	if (SANITIZED)

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Random damage to everything on the board but its header and its lock: what others wrote is
- * checked before it is used. Results may be wrong then; crashes and endless loops may not be.
+ * test_scribble.c - random damage to everything on the board but its header and its lock: data of
+ * other processes is checked before it is used. Results may then be wrong; crashes and endless
+ * loops must not happen.
  */
 #include "util.h"
 
@@ -13,12 +14,12 @@ struct area {
 	uint32_t off, len;
 };
 
-/* Only memory that exists: holes are another test's business. */
+/* Only memory that exists: another test covers holes. */
 static const struct area areas[] = {
 	{192, 320},  /* head of the list */
-	{1024, 512}, /* counters of the dead */
+	{1024, 512}, /* counters of dead processes */
 	{DPA_BOARD_OFF_PROCS, 4096},
-	{2100, 4}, /* where the dead are looked for */
+	{2100, 4}, /* position of the search for dead processes */
 	{DPA_BOARD_OFF_LINKS, DPA_BOARD_UAR_PAGES * 8},
 	{DPA_BOARD_OFF_PRIV, 4096},
 	{DPA_BOARD_OFF_UARS, 4096},

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* A file system that is full: an error, never SIGBUS. */
+/* test_space.c - a file system that is full: an error, never SIGBUS. */
 #include "util.h"
 #include <fcntl.h>
 #include <sched.h>
@@ -20,7 +20,7 @@ static void write_file(const char *path, const char *text)
 	close(fd);
 }
 
-/* A small tmpfs of our own over the test's directory, in this process only. */
+/* Mount a small tmpfs over the test's directory, in this process only. */
 static void small_tmpfs(const char *size)
 {
 	char map[64], opt[64];
@@ -113,12 +113,12 @@ static void fills_up(void *arg)
 		dpa_board_uar_addr(b, page, slot)->word = 1;
 		n++;
 	}
-	/* Pages that have their memory are used to the last slot. */
+	/* pages that have memory are used up to the last slot */
 	if (rc != ENOSPC || n < 16 || n % 16)
 		_exit(2);
 	if (dpa_board_qpn_alloc(b, &qpn) != ENOSPC)
 		_exit(3);
-	/* Nothing faults, wherever one looks. */
+	/* reads at any place cause no fault */
 	for (uint32_t i = 0; i < DPA_BOARD_QPNS; i++) {
 		if (dpa_board_qpn_owner(b, b->board_num << 16 | i, &s, &g))
 			_exit(4);

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The global list of UAR pages: order, spread, the end of the BAR. */
+/* test_uar.c - the global list of UAR pages: order, spread, the end of the BAR. */
 #include "util.h"
 #include <pthread.h>
 
 TestSuite(board_uar, .init = bt_setup, .fini = bt_teardown);
 
-/* One list for all processes: head first, whoever asks. */
+/* One list for all processes: head first, for any caller. */
 Test(board_uar, order_across_attachments)
 {
 	struct dpa_board *b[2] = {bt_open(), bt_open()};
@@ -27,7 +27,7 @@ struct turn {
 	uint32_t first;
 };
 
-/* Takes every second page, by turns with its parent. */
+/* Take every second page, alternating with its parent. */
 static void takes_turns(void *arg)
 {
 	struct turn *t = arg;
@@ -62,7 +62,7 @@ Test(board_uar, order_across_processes)
 		bt_signal_wait(&t.done);
 	}
 	cr_expect_eq(bt_wait(pid), 0);
-	/* The pages of the other one are back in no other place than the tail. */
+	/* the pages of the other process return to the tail */
 	cr_assert_eq(dpa_board_uar_alloc(b, &page, &slot), 0);
 	cr_expect_eq(page, 100u);
 	cr_expect(bt_list_whole(b));
@@ -88,7 +88,7 @@ Test(board_uar, full_bar)
 	dpa_board_close(b);
 }
 
-/* A board can be made with fewer pages; who comes later takes what there is. */
+/* A board can be created with fewer pages; later processes use that number. */
 Test(board_uar, small_bar)
 {
 	struct dpa_board_cfg cfg = bt_cfg();
@@ -129,7 +129,7 @@ static void fills_and_dies(void *arg)
 	kill(getpid(), SIGKILL);
 }
 
-/* Before ENOMEM is given out, the dead are asked for theirs. */
+/* Before ENOMEM is returned, pages of dead processes are collected. */
 Test(board_uar, full_of_the_dead)
 {
 	struct dpa_board *b = bt_open();
@@ -175,7 +175,7 @@ Test(board_uar, slot_is_clean_and_apart)
 	dpa_board_close(a);
 }
 
-/* Somebody scribbled over the list: it is made anew from what is left, nothing is lost. */
+/* The list was overwritten: it is rebuilt from the remaining data, nothing is lost. */
 Test(board_uar, scribbled_list)
 {
 	static const uint16_t values[] = {0, 1, 5, 2047, 2048, 2049, 0xffff};

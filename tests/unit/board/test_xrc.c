@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* XRC domains by file, and whose XRC SRQs are. */
+/* test_xrc.c - XRC domains by file, and the owners of XRC SRQs. */
 #include "util.h"
 #include "tables/tables.h"
 #include <sched.h>
@@ -55,7 +55,7 @@ static void opens(void *arg)
 		pause();
 }
 
-/* The domains of a process end with it, whenever it dies. */
+/* The domains of a process end with it, at any moment of its death. */
 Test(board_xrc, ends_with_its_process)
 {
 	_Atomic uint32_t *told =
@@ -81,7 +81,7 @@ Test(board_xrc, ends_with_its_process)
 	dpa_board_close(b);
 }
 
-/* In the next round a slot's number was the same: a late packet found another SRQ. */
+/* The next use of a slot had the same number: a late packet found another SRQ. */
 Test(board_xrc, srq_numbers_rest)
 {
 	uint32_t *last = calloc(DPA_MAX_SRQ, sizeof(*last)), n, xrcd, slot, gen;

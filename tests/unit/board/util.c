@@ -18,7 +18,7 @@ void bt_setup(void)
 	snprintf(bt_path, sizeof(bt_path), "%s/board", bt_dir);
 }
 
-/* Nothing may be left but what the test itself put there and removed. */
+/* Only files that the test itself made and removed may have existed. */
 void bt_teardown(void)
 {
 	cr_expect(rmdir(bt_dir) == 0, "%s: %s", bt_dir, strerror(errno));

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* util.h - a board of their own for the board's tests, and processes that die where they are told.
- */
+/* util.h - a private board for the board's tests, and processes that die at a given point. */
 #ifndef BOARD_TEST_UTIL_H
 #define BOARD_TEST_UTIL_H
 
@@ -23,7 +22,7 @@ extern char bt_err[512];  /* the last error line */
 void bt_setup(void);
 void bt_teardown(void);
 
-/* Skips the test and leaves nothing: Criterion's own leaves out the teardown. */
+/* Skip the test and leave nothing: Criterion's own skip omits the teardown. */
 #define bt_skip(why)                                                                               \
 	do {                                                                                       \
 		bt_teardown();                                                                     \
@@ -31,18 +30,18 @@ void bt_teardown(void);
 	} while (0)
 
 struct dpa_board_cfg bt_cfg(void);
-/* Opens the test's board; ends the test if that fails. */
+/* Open the test's board; ends the test on failure. */
 struct dpa_board *bt_open(void);
-/* Its errno; the line is in bt_err. */
+/* Try to open it. Returns its errno; the line is in bt_err. */
 int bt_try(struct dpa_board **b, const char *version);
 
-/* Forks a child that runs fn(arg) and exits with 0. It is killed when this process dies. */
+/* Fork a child that runs fn(arg) and exits with 0. It is killed when this process dies. */
 pid_t bt_fork(void (*fn)(void *), void *arg);
-int bt_wait(pid_t pid);	 /* its wait status */
+int bt_wait(pid_t pid);	 /* returns its wait status */
 void bt_kill(pid_t pid); /* SIGKILL, and waits */
-/* Has the calling process killed at the nth time that it comes to the step. */
+/* Kill the calling process the nth time it reaches the step. */
 void bt_die_at(const char *step, int nth);
-/* Forks a child that dies at the nth such step in fn(arg); true if it got there. */
+/* Fork a child that dies at the nth such step in fn(arg); true if it reached it. */
 bool bt_dies(void (*fn)(void *), void *arg, const char *step, int nth);
 
 /* A message without content between two processes: a pipe. */
@@ -53,14 +52,14 @@ void bt_signal_init(struct bt_signal *s);
 void bt_signal_send(struct bt_signal *s);
 void bt_signal_wait(struct bt_signal *s); /* ends the process if the other side is gone */
 
-/* Where random tests begin: 1, or DPA_TEST_SEED; it is logged. */
+/* Return the seed of random tests: 1, or DPA_TEST_SEED; it is logged. */
 unsigned int bt_seed(void);
 
-/* Slots in use, counted from the owner words. */
+/* Return the slots in use, counted from the owner words. */
 uint32_t bt_uars(struct dpa_board *b);
 uint32_t bt_qpns(struct dpa_board *b);
 uint32_t bt_procs(struct dpa_board *b);
-/* Does the list lead through every page exactly once, and back the same way? */
+/* Return whether the list contains every page exactly once, in both directions. */
 bool bt_list_whole(struct dpa_board *b);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The steps that each state allows, from the diagram, not from the code. */
+/* allowed.c - the steps that each state allows, from the diagram, not from the code. */
 #include <criterion/criterion.h>
 #include <string.h>
 #include "util.h"
@@ -10,7 +10,7 @@
 
 /* clang-format off */
 static const struct allowed {
-	uint32_t mads, events, next; /* next: beside the state itself */
+	uint32_t mads, events, next; /* next: besides the state itself */
 } allowed[DPA_CM_STATES] = {
 	[DPA_CM_ST_IDLE]          = {M(REQ) | M(SIDR_REQ), E(REQ) | E(SIDR_REQ),
 				     S(REQ_SENT) | S(REQ_RCVD) | S(SIDR_REQ_SENT) | S(SIDR_REQ_RCVD) | S(CLOSED)},
@@ -42,7 +42,7 @@ static const struct allowed {
 };
 /* clang-format on */
 
-/* States in which a deadline ends the wait, whatever the owner and the peer do. */
+/* States in which a deadline ends the wait, independent of the owner and the peer. */
 static const uint32_t timed = S(REQ_SENT) | S(MRA_REQ_RCVD) | S(REP_SENT) | S(MRA_REP_RCVD) |
 			      S(DREQ_SENT) | S(TIMEWAIT) | S(SIDR_REQ_SENT);
 
@@ -70,7 +70,10 @@ static void check_state(const struct dpav_cm *cm, const struct dpav_cm_effects *
 	cr_assert_eq(out->deadline, cm->deadline);
 	cr_assert_eq(runs, out->deadline != DPA_CM_NEVER, "seed %#lx: deadline %#lx in state %d",
 		     seed, out->deadline, cm->state);
-	/* none is longer than two life times and the CM's, or an MRA's and an ACK timeout */
+	/*
+	 * none is longer than two life times and the CM's time, or the times of an MRA and an ACK
+	 * timeout
+	 */
 	if (runs)
 		cr_assert_leq(out->deadline, now + 3 * (UINT64_C(1) << 23), "seed %#lx", seed);
 	cr_assert_eq(out->done, cm->orphan && cm->state == DPA_CM_ST_CLOSED);

@@ -102,7 +102,10 @@ static uint64_t sooner(uint64_t a, uint64_t b)
 	return a < b ? a : b;
 }
 
-/* When the id has something to do. One that died has no timer until another takes it over. */
+/*
+ * Return the time of the id's next action. An id of a dead process has no timer until another takes
+ * it over.
+ */
 static uint64_t id_due_at(const struct net_id *id)
 {
 	uint64_t deadline = id->died && !id->cm.orphan ? DPA_CM_NEVER : id->cm.deadline;
@@ -185,7 +188,7 @@ static struct net_id *new_id(struct net *n, int self)
 	return NULL;
 }
 
-/* The owner's answer to an event, and when it gives it. */
+/* Schedule the owner's answer to an event. */
 static void think(struct net *n, int self, struct net_id *id, enum dpav_cm_event_type e)
 {
 	static const enum dpav_cm_input_kind right[DPA_CM_EVENTS] = {
@@ -234,7 +237,7 @@ static void step(struct net *n, int self, struct net_id *id, struct dpav_cm_inpu
 	take_effects(n, self, id, &out);
 }
 
-/* Its state is lost, but for what the machine holds of it. */
+/* Its state is lost, except for the part that the machine holds. */
 static void die(struct net *n, int self, struct net_id *id)
 {
 	const struct dpav_cm_record none = {0};
@@ -330,7 +333,7 @@ void net_leave(struct net *n, int self, struct net_id *id, uint64_t when)
 	schedule(n, self, id);
 }
 
-/* A polite owner disconnects what is connected, and destroys what is at its end. */
+/* A polite owner disconnects a connection, and destroys an id at its end. */
 static void leave(struct net *n, int self, struct net_id *id)
 {
 	const struct net_owner *o = &n->m[self].owner;
@@ -345,7 +348,7 @@ static void leave(struct net *n, int self, struct net_id *id)
 	owner_call(n, self, id, polite ? DPA_CM_DISCONNECT : DPA_CM_DESTROY);
 }
 
-/* One thing that the id has to do; others follow in events of their own. */
+/* Carry out one action of the id; others follow in their own events. */
 static void id_due(struct net *n, int self, struct net_id *id)
 {
 	struct dpav_cm_input timer = {.kind = DPA_CM_TIMER};

@@ -9,9 +9,9 @@
 #include "util.h"
 
 struct net_owner {
-	bool polite;	 /* answers at once and stays; else at random, and goes at random */
+	bool polite;	 /* answers at once and stays; otherwise at random, and leaves at random */
 	uint64_t leaves; /* ms: disconnects (polite) or destroys at the latest */
-	unsigned spread; /* of 100: so much earlier at the most (polite) */
+	unsigned spread; /* of 100: earlier by this share at most (polite) */
 	unsigned slow;	 /* of 100: answers within 20 s, so that the peer repeats (polite) */
 	unsigned dies;	 /* of 100: its process dies instead; another one takes over within 1 s */
 };
@@ -46,16 +46,16 @@ struct net {
 	uint64_t mads; /* sent */
 };
 
-/* Machine 1 listens. All MADs are delayed. `ids`: room for so many, on each machine. */
+/* Machine 1 listens. All MADs are delayed. `ids`: room for that number, on each machine. */
 struct net *net_new(uint64_t seed, unsigned ids, unsigned loss, unsigned dup, uint64_t delay);
-/* Asserts that each id has ended and that the indexes are empty. */
+/* Check that each id has ended and that the indexes are empty. */
 void net_free(struct net *n);
 struct net_id *net_connect(struct net *n, int self, bool sidr);
-/* Changes when the owner leaves. */
+/* Change the time at which the owner leaves. */
 void net_leave(struct net *n, int self, struct net_id *id, uint64_t when);
-/* Until nothing is left to happen. Returns the time. Asserts that it ends before `limit`. */
+/* Run until no event is left. Returns the time. Checks that it ends before `limit`. */
 uint64_t net_run(struct net *n, uint64_t limit);
-/* Until `end`, or nothing is left to happen. */
+/* Run until `end`, or until no event is left. */
 void net_until(struct net *n, uint64_t end);
 
 #endif

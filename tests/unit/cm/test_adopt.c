@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* A connection whose process died: another process takes it over and destroys it. */
+/* test_adopt.c - a connection whose process died: another process takes it over and destroys it. */
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <string.h>
@@ -35,7 +35,7 @@ Test(cm_adopt, disconnects_at_once)
 	cr_assert(out.record.remote_id == PEER_ID && out.record.ca_guid == PEER_GUID);
 }
 
-/* Whatever the peer says ends it, after timewait; no event comes. */
+/* Any answer of the peer ends it, after timewait; no event comes. */
 Test(cm_adopt, answered)
 {
 	static const enum dpa_cm_attr answers[] = {DPA_CM_DREP, DPA_CM_REJ, DPA_CM_DREQ};
@@ -48,7 +48,8 @@ Test(cm_adopt, answered)
 
 		adopt(&cm);
 		if (answers[i] == DPA_CM_DREQ)
-			m.dreq.remote_qpn = 0x98765; /* the QP is gone, and its number */
+			/* the QP does not exist any more, and its number */
+			m.dreq.remote_qpn = 0x98765;
 		out = test_step(&cm, &in);
 		cr_assert_eq(out.send, answers[i] == DPA_CM_DREQ);
 		if (out.send)
@@ -79,7 +80,7 @@ Test(cm_adopt, never_answered)
 	cr_assert_eq(timer.now, NOW + 16 * 4096 + 2048);
 }
 
-/* Its MADs are found, also if the peer's CA GUID is not known. */
+/* Its MADs are found, even if the peer's CA GUID is unknown. */
 Test(cm_adopt, is_found)
 {
 	for (uint64_t guid = 0; guid <= PEER_GUID; guid += PEER_GUID) {
@@ -130,7 +131,7 @@ Test(cm_adopt, numbers_that_are_too_large)
 	cr_assert_eq(dpav_cm_adopt(&cm, &test_config, &p, NOW, &out), EINVAL);
 }
 
-/* In each state: what the process's own DESTROY would send, and the same end. */
+/* In each state: the message that the process's own DESTROY would send, and the same end. */
 Test(cm_adopt, as_destroy)
 {
 	for (int p = 0; p < PLACES; p++) {
@@ -146,11 +147,11 @@ Test(cm_adopt, as_destroy)
 		at.tid = cm.tid;
 		cr_assert_eq(dpav_cm_adopt(&heir, &test_config, &at, NOW, &other), 0);
 		own = test_call(&cm, DPA_CM_DESTROY);
-		if (p == P_DREQ_SENT) { /* its DREQ goes out once more */
+		if (p == P_DREQ_SENT) { /* its DREQ is sent once more */
 			own.send = true;
 			own.mad = cm.msg;
 		}
-		if (p == P_DREQ_RCVD) { /* its DREP may not have gone out */
+		if (p == P_DREQ_RCVD) { /* its DREP may not have been sent */
 			own.send = true;
 			own.mad = cm.answer;
 		}

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Attributes of the QP (INIT_QP_ATTR): masks and values of Linux's ib_cm_init_qp_attr(). */
+/*
+ * test_attr.c - attributes of the QP (INIT_QP_ATTR): masks and values of Linux's
+ * ib_cm_init_qp_attr().
+ */
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <string.h>
@@ -90,7 +93,7 @@ Test(cm_attr, active)
 	cr_assert(a.max_rd_atomic == 3 && a.timeout == 19);
 }
 
-/* RTR and RTS come before the REP is sent: this side's PSN is there already. */
+/* RTR and RTS come before the REP is sent: this side's PSN is set already. */
 Test(cm_attr, passive)
 {
 	struct ibv_qp_attr a;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Thousands of connections at once between two machines that both connect and listen. A tenth of
- * the MADs is lost, a tenth comes twice, a tenth is overtaken. All connect, both ends of each hold
- * the same, both learn of its end, nothing is left.
+ * test_crowd.c - thousands of connections at once between two machines that both connect and
+ * listen. A tenth of the MADs is lost, a tenth is duplicated, a tenth is overtaken. All connect,
+ * both ends of each have the same data, both learn of its end, nothing is left.
  */
 #include <criterion/criterion.h>
 #include "network.h"
@@ -42,7 +42,7 @@ static struct net_id *by_local_id(struct net *n, int self, uint32_t local_id)
 	return &n->m[self].id[i];
 }
 
-/* The state of a connection at both ends. An owner that died has only a part of it. */
+/* The state of a connection at both ends. A dead owner has only a part of it. */
 static void agree(const struct net *n, const struct net_id *a, const struct net_id *b)
 {
 	cr_assert_eq(b->cm.remote_id, a->cm.config.local_id, "seed %#lx", n->seed);
@@ -55,7 +55,7 @@ static void agree(const struct net *n, const struct net_id *a, const struct net_
 	cr_assert(b->cm.initiator_depth == a->cm.responder_resources);
 }
 
-/* Its course, told by the events of its owner. `other` is the other end. */
+/* Check its course, from the events of its owner. `other` is the other end. */
 static void check_course(const struct net *n, const struct net_id *id, const struct net_id *other)
 {
 	bool active = id->events[DPA_CM_EV_REP];
@@ -106,7 +106,7 @@ Test(cm_crowd, all_connect_and_disconnect)
 	course(0);
 }
 
-/* A fifth of the owners dies while connected: the other end hears of it from another process. */
+/* A fifth of the owners dies while connected: another process notifies the other end. */
 Test(cm_crowd, owners_die)
 {
 	course(20);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Contents of the messages, events and records: values of Linux on RoCE. */
+/* test_fields.c - contents of the messages, events and records: values of Linux on RoCE. */
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <string.h>
@@ -112,7 +112,7 @@ Test(cm_fields, reply_received)
 	cr_assert_eq(out.record.live, DPA_CM_LIVE_LOCAL | DPA_CM_LIVE_ID | DPA_CM_LIVE_QP);
 }
 
-/* IBA annex A14: the target's QPN is where an EECN was. */
+/* IBA annex A14: the target's QPN is in the place of an EECN. */
 Test(cm_fields, xrc)
 {
 	struct dpa_mad req = test_mad(DPA_CM_REQ), rep = test_mad(DPA_CM_REP), m;
@@ -215,7 +215,7 @@ Test(cm_fields, destroy_while_connecting)
 	cr_assert_eq(test_call(&cm, DPA_CM_DESTROY).mad.rej.reason, 28);
 }
 
-/* The answer to a late REQ is for an id that the peer has not learnt: it rejects the REQ. */
+/* The answer to a late REQ is for an id that the peer does not have yet: it rejects the REQ. */
 Test(cm_fields, late_request)
 {
 	struct dpav_cm cm;
@@ -281,7 +281,7 @@ Test(cm_fields, disconnect)
 	cr_assert(m.attr == DPA_CM_DREP && m.drep.data[0] == 'b');
 }
 
-/* Without an owner the answer comes at once, and no event does. */
+/* Without an owner the answer is sent at once, and no event is reported. */
 Test(cm_fields, disconnects_that_cross_without_an_owner)
 {
 	struct dpav_cm_effects out;
@@ -321,7 +321,7 @@ Test(cm_fields, sidr)
 	cr_assert(m.sidr_rep.status == 2 && m.sidr_rep.qpn == 0);
 }
 
-/* One byte more than the field holds; a number of more bits. */
+/* One byte more than the field holds; a number with more bits. */
 Test(cm_fields, too_much)
 {
 	static const struct {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Inputs that no owner and no peer gives, in every place: fields of any bits, times of any size.
- * Each effect must be one that the state allows.
+ * test_fuzz.c - inputs that no correct owner or peer gives, in every state: fields of any bits,
+ * times of any size. Each effect must be one that the state allows.
  */
 #include <criterion/criterion.h>
 #include <string.h>
@@ -29,8 +29,9 @@ static void scribble(void *p, size_t n)
 		b[i] = (uint8_t)test_random(&state);
 }
 
-/* Bytes of chance behind a header, or of a message that fits with some changed: what the codec
- * takes. */
+/*
+ * Make random bytes after a header, or a valid message with some changes: as the codec accepts it.
+ */
 static void draw_mad(struct dpa_mad *m)
 {
 	uint8_t bytes[DPA_MAD_BYTES];
@@ -136,7 +137,7 @@ static bool live_everywhere(const struct dpav_cm_index *ix, size_t entries)
 	return n == entries;
 }
 
-/* Whatever MAD, whatever entries: a verdict that its attribute can have, an entry of the index. */
+/* For any MAD and any entries: a verdict that its attribute can have, an entry of the index. */
 Test(cm_fuzz, classify)
 {
 	struct dpav_cm_entry e[4] = {0}, *which;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The index against a plain list: many connections that come, move and go. */
+/*
+ * test_index.c - the index compared with a plain list: many connections that are added, move and
+ * are removed.
+ */
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include "util.h"
@@ -15,7 +18,7 @@ static struct dpav_cm_record record(uint32_t i)
 	return (struct dpav_cm_record){
 		.live = DPA_CM_LIVE_LOCAL | DPA_CM_LIVE_ID | DPA_CM_LIVE_QP | DPA_CM_LIVE_SIDR,
 		.local_id = i,
-		.remote_id = i / 4, /* others of these are peers with the same numbers */
+		.remote_id = i / 4, /* others of these are peers with equal numbers */
 		.qpn = 1 + i / 4,
 		.ca_guid = PEER_GUID + i % 4,
 		.gid = {[15] = (uint8_t)(i % 4)}};
@@ -48,7 +51,7 @@ static void ask(struct dpa_mad *m, uint32_t i, enum dpav_cm_verdict v)
 	cr_assert_eq(which, v == DPA_CM_NEW || v == DPA_CM_UNKNOWN ? NULL : &entry[i], "%u", i);
 }
 
-/* By each of its keys `i` is found, or not. */
+/* Check that `i` is found by each of its keys, or is not. */
 static void check(uint32_t i, uint32_t live)
 {
 	struct dpa_mad req = test_mad(DPA_CM_REQ), dreq = test_mad(DPA_CM_DREQ);
@@ -79,7 +82,7 @@ Test(cm_index, many, .init = start, .fini = end)
 	}
 }
 
-/* Any part of a record comes and goes by itself; nobody else's entry moves. */
+/* Any part of a record is added and removed by itself; no other entry moves. */
 Test(cm_index, parts, .init = start, .fini = end)
 {
 	for (int round = 0; round < 4 * MANY; round++) {
@@ -94,7 +97,7 @@ Test(cm_index, parts, .init = start, .fini = end)
 		check(i, entry[i].record.live);
 }
 
-/* A REP names the peer: the entry moves to other keys, in place. */
+/* A REP contains the peer: the entry moves to other keys, in place. */
 Test(cm_index, moves, .init = start, .fini = end)
 {
 	struct dpa_mad m = test_mad(DPA_CM_DREQ);
@@ -111,7 +114,7 @@ Test(cm_index, moves, .init = start, .fini = end)
 	check(4, record(4).live);
 }
 
-/* All go: nothing is left, and the tables serve again. */
+/* All are removed: nothing is left, and the tables can be used again. */
 Test(cm_index, emptied, .init = start, .fini = end)
 {
 	const struct dpav_cm_record none = {0};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Classification of a MAD, and the answer to one that matches no connection. */
+/* test_match.c - classification of a MAD, and the answer to one that matches no connection. */
 #include <criterion/criterion.h>
 #include <string.h>
 #include "util.h"
@@ -11,7 +11,7 @@ static const struct dpav_cm_record connected = {
 	.live = ALL, .local_id = ID, .remote_id = PEER_ID, .ca_guid = PEER_GUID, .qpn = PEER_QPN};
 static const struct dpav_cm_record alone = {.live = DPA_CM_LIVE_LOCAL, .local_id = ID};
 
-/* Looks m up among n records; *which: the number of the record, 99: none. */
+/* Look m up among n records; *which: the number of the record, 99: none. */
 static enum dpav_cm_verdict look(const struct dpav_cm_record *r, size_t n, const struct dpa_mad *m,
 				 size_t *which)
 {
@@ -43,7 +43,7 @@ Test(cm_match, request)
 	struct dpa_mad m = test_mad(DPA_CM_REQ);
 
 	expect(&alone, m, DPA_CM_NEW);
-	/* a duplicate is one whatever service and QPN it names */
+	/* it is a duplicate with any service and QPN */
 	m.req.service_id++;
 	expect(&r, m, DPA_CM_DUPLICATE);
 	m.req.qpn++;
@@ -62,7 +62,7 @@ Test(cm_match, stale_request)
 
 	m.req.local_id++;
 	expect(&r, m, DPA_CM_STALE);
-	r.live &= ~(uint32_t)DPA_CM_LIVE_QP; /* in timewait the QP may connect anew */
+	r.live &= ~(uint32_t)DPA_CM_LIVE_QP; /* in timewait the QP may connect again */
 	expect(&r, m, DPA_CM_NEW);
 	m.req.qpn++;
 	expect(&connected, m, DPA_CM_NEW);
@@ -95,18 +95,18 @@ Test(cm_match, reply)
 	expect(&connected, m, DPA_CM_FOUND); /* again */
 	m.rep.local_id++;
 	expect(&connected, m, DPA_CM_UNKNOWN);
-	/* (CA GUID, QPN) is of another connection: that one is stale */
+	/* (CA GUID, QPN) belongs to another connection: that one is stale */
 	two[1].local_id = ID + 1;
 	cr_assert_eq(look(two, 2, &m, &which), DPA_CM_STALE);
 	cr_assert_eq(which, 1);
-	/* (CA GUID, id) is: dropped */
+	/* (CA GUID, id) does: dropped */
 	m.rep.local_id--;
 	cr_assert_eq(look(two, 2, &m, &which), DPA_CM_UNKNOWN);
 	m.rep.remote_id = 7;
 	expect(&connected, m, DPA_CM_UNKNOWN);
 }
 
-/* The peer's QPN is in another place. */
+/* The peer's QPN is at another place. */
 Test(cm_match, reply_of_an_xrc_target)
 {
 	struct dpav_cm_record two[2] = {alone, connected};
@@ -125,7 +125,7 @@ Test(cm_match, rejection)
 {
 	struct dpa_mad m = test_mad(DPA_CM_REJ);
 
-	m.rej.message = 0; /* of the REQ: the sender may not have told its id */
+	m.rej.message = 0; /* of the REQ: the sender may not have sent its id */
 	m.rej.local_id = 0;
 	expect(&alone, m, DPA_CM_FOUND);
 	expect(&connected, m, DPA_CM_UNKNOWN);
@@ -136,7 +136,7 @@ Test(cm_match, rejection)
 	expect(&connected, m, DPA_CM_UNKNOWN);
 }
 
-/* By the node GUID in the information; the sender has not learnt our id. */
+/* Found by the node GUID in the information; the sender does not have our id. */
 Test(cm_match, rejection_for_a_timeout)
 {
 	struct dpa_mad m = test_mad(DPA_CM_REJ);
@@ -151,7 +151,7 @@ Test(cm_match, rejection_for_a_timeout)
 	expect(&connected, m, DPA_CM_FOUND);
 	m.rej.info[7] = 3;
 	expect(&connected, m, DPA_CM_UNKNOWN);
-	m.rej.info_length = 0; /* of one that has: by the ids */
+	m.rej.info_length = 0; /* of a sender that has it: by the ids */
 	m.rej.remote_id = ID;
 	expect(&connected, m, DPA_CM_FOUND);
 }
@@ -182,7 +182,7 @@ Test(cm_match, sidr)
 	expect(&alone, m, DPA_CM_UNKNOWN);
 }
 
-/* 0 is an id and a QPN as any other: what is not known is not told by 0. */
+/* 0 is an id and a QPN like any other: 0 does not mean unknown. */
 Test(cm_match, zeros)
 {
 	struct dpa_mad req = test_mad(DPA_CM_REQ), rtu = test_mad(DPA_CM_RTU);

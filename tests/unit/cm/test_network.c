@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Whole courses between two machines: each ends in time, and both sides agree how. */
+/*
+ * test_network.c - complete courses between two machines: each ends in time, and both sides agree
+ * on the result.
+ */
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include "network.h"
 
-/* The last owner goes; its DREQ is repeated 15 times; timewait; a late packet. */
+/* The last owner leaves; its DREQ is repeated 15 times; timewait; a late packet. */
 #define AFTER_OWNERS (16 * 6144 + 2048 + 10000)
 
 /* Owners that do anything at any time, and a network that is anything from perfect to cut. */
@@ -21,7 +24,7 @@ Test(cm_network, chaos)
 			n->cut = NOW + i % 7 * 2000;
 		for (unsigned k = 0; k < 1 + i % 4; k++)
 			net_connect(n, 0, i % 11 == 10);
-		/* machine 1 can get its last REQ when machine 0's owner goes, and late */
+		/* machine 1 can get its last REQ when machine 0's owner leaves, and late */
 		net_run(n, 150000 + 9000 + 150000 + AFTER_OWNERS);
 		net_free(n);
 	}
@@ -39,7 +42,7 @@ static unsigned disconnected(const struct net_id *id)
 	       id->events[DPA_CM_EV_DREQ_TIMEOUT];
 }
 
-/* A fifth is lost, a fifth comes twice, all may overtake: both connect, both disconnect. */
+/* A fifth is lost, a fifth is duplicated, all may overtake: both connect, both disconnect. */
 static void polite(uint64_t seed, uint64_t leaves0, uint64_t leaves1)
 {
 	struct net *n = net_new(seed, 8, 20, 20, 3000);
@@ -92,7 +95,7 @@ Test(cm_network, sidr)
 	}
 }
 
-/* The owner of one side goes without a word: the other hears of it although half is lost. */
+/* The owner of one side leaves without a message: the other learns it although half is lost. */
 Test(cm_network, destroyed_while_connected)
 {
 	uint64_t seed = test_seed(0x5eed);
@@ -117,7 +120,9 @@ Test(cm_network, destroyed_while_connected)
 	}
 }
 
-/* The passive side's owner goes before the RTU comes: the peer, which is connected, hears of it. */
+/*
+ * The passive side's owner leaves before the RTU arrives: the peer, which is connected, learns it.
+ */
 Test(cm_network, destroyed_before_the_rtu)
 {
 	uint64_t seed = test_seed(0x5eed);
@@ -144,7 +149,7 @@ Test(cm_network, destroyed_before_the_rtu)
 	}
 }
 
-/* Nobody listens; nobody is there. */
+/* No process listens; the host does not exist. */
 Test(cm_network, refused_and_unreachable)
 {
 	for (int cut = 0; cut < 2; cut++) {

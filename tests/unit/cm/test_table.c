@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Each input in each place. The rows are the diagram and the tables of providers/dpa/cm/README.md;
- * what has no row must change nothing.
+ * test_table.c - each input in each state. The rows are the diagram and the tables of
+ * providers/dpa/cm/README.md; an input without a row must change nothing.
  */
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -36,7 +36,7 @@ enum what {
 	I_EARLY, /* the timer, before the deadline */
 	I_TIME,	 /* the deadline, retries are left */
 	I_LAST,	 /* the deadline, none is left */
-	I_GONE,	 /* the peer's host */
+	I_GONE,	 /* that the peer's host is gone */
 	WHATS
 };
 
@@ -299,7 +299,7 @@ Test(cm_table, every_input_in_every_place)
 			check((enum place)p, (enum what)w);
 }
 
-/* The places are what their names say. */
+/* Check that the places are in the states of their names. */
 Test(cm_table, places)
 {
 	static const enum dpav_cm_state state[PLACES] = {

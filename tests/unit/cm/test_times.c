@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Times: formulas, and how long each message is repeated. */
+/* test_times.c - times: formulas, and the duration of retransmissions of each message. */
 #include <criterion/criterion.h>
 #include <errno.h>
 #include "util.h"
@@ -10,7 +10,7 @@ Test(cm_times, formulas)
 	cr_assert(dpav_cm_ms(18) == 1024 && dpav_cm_ms(20) == 4096 && dpav_cm_ms(24) == 65536);
 	cr_assert_eq(dpav_cm_ms(31), 1u << 23);
 	cr_assert_eq(dpav_cm_req_wait(18, 20), 6144);
-	/* a delay that does not count; as long as the trip; half; far longer; too long */
+	/* a delay that does not count; equal to the trip; half; far longer; too long */
 	cr_assert_eq(dpav_cm_ack_timeout(0, 18), 19);
 	cr_assert_eq(dpav_cm_ack_timeout(19, 18), 20);
 	cr_assert_eq(dpav_cm_ack_timeout(18, 18), 20);
@@ -20,7 +20,7 @@ Test(cm_times, formulas)
 	cr_assert_eq(dpav_cm_ack_timeout(31, 31), 31);
 }
 
-/* Runs until the timer ends the wait. Returns how often the message was repeated. */
+/* Run until the timer ends the wait. Return how often the message was sent again. */
 static int until_end(struct dpav_cm *cm, uint64_t *now, struct dpav_cm_effects *out)
 {
 	enum dpav_cm_state state = cm->state;
@@ -38,7 +38,7 @@ static int until_end(struct dpav_cm *cm, uint64_t *now, struct dpav_cm_effects *
 	return sent;
 }
 
-/* 15 repetitions, and then as long again as after each: REQ 98 s. */
+/* 15 retransmissions, and then one more wait of the same time: REQ 98 s. */
 Test(cm_times, retries)
 {
 	static const struct {
@@ -64,7 +64,7 @@ Test(cm_times, retries)
 	}
 }
 
-/* Its time holds for each repetition; a second MRA changes nothing. */
+/* Its time applies to each retransmission; a second MRA changes nothing. */
 Test(cm_times, mra_counts_once)
 {
 	struct dpav_cm cm;
@@ -76,7 +76,7 @@ Test(cm_times, mra_counts_once)
 	cr_assert_eq(cm.deadline, deadline);
 }
 
-/* The passive side takes the times and the retries of the REQ. */
+/* The passive side uses the times and the retries of the REQ. */
 Test(cm_times, of_the_request)
 {
 	struct dpa_mad m = test_mad(DPA_CM_REQ);
@@ -99,7 +99,7 @@ Test(cm_times, of_the_request)
 	cr_assert_eq(test_call(&cm, DPA_CM_REJECT).deadline, NOW + 16);
 }
 
-/* The ACK delay that the target's REP names makes timewait longer. */
+/* The ACK delay in the target's REP makes timewait longer. */
 Test(cm_times, target_ack_delay)
 {
 	struct dpa_mad m = test_mad(DPA_CM_REP);
@@ -114,7 +114,7 @@ Test(cm_times, target_ack_delay)
 	cr_assert_eq(test_get(&cm, DPA_CM_DREP).deadline, NOW + 8192);
 }
 
-/* The longest times and no retry that a REQ can name: one REP, 2.3 hours, the end. */
+/* The longest times without a retry that a REQ can contain: one REP, 2.3 hours, the end. */
 Test(cm_times, longest)
 {
 	struct dpa_mad m = test_mad(DPA_CM_REQ), mra = test_mad(DPA_CM_MRA);
@@ -160,7 +160,7 @@ Test(cm_times, disconnects_without_an_owner)
 	}
 }
 
-/* Numbers of the caller that no field holds count as the largest. */
+/* Numbers of the caller that no field can hold count as the largest value. */
 Test(cm_times, numbers_of_the_caller)
 {
 	const struct dpav_cm_config c = {.local_id = ID,
@@ -187,7 +187,7 @@ Test(cm_times, numbers_of_the_caller)
 	cr_assert(m.mra.service_timeout == 31 && dpa_mad_encode(&m, bytes));
 }
 
-/* An MRA answers what the peer's timer repeats, not what the network doubles. */
+/* An MRA answers retransmissions of the peer's timer, not copies made by the network. */
 Test(cm_times, copies_get_no_mra)
 {
 	struct dpa_mad m = test_mad(DPA_CM_REQ);

@@ -138,7 +138,7 @@ static struct dpav_cm_effects get_at(struct dpav_cm *cm, enum dpa_cm_attr attr, 
 	if (attr == DPA_CM_MRA && cm->state == DPA_CM_ST_REP_SENT)
 		m.mra.message = 1;
 	out = test_step(cm, &in);
-	out.event.data = out.event.info = NULL; /* they led into m */
+	out.event.data = out.event.info = NULL; /* they pointed into m */
 	return out;
 }
 

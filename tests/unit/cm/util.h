@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* util.h - a communication id in each state, and what each state allows. */
+/* util.h - a communication id in each state, and the steps that each state allows. */
 #ifndef TEST_CM_UTIL_H
 #define TEST_CM_UTIL_H
 
 #include "providers/dpa/cm/cm.h"
 
-/* Places to begin from: states, and the sides where they differ. */
+/* Starting points: states, and the sides where they differ. */
 enum place {
 	P_IDLE,
 	P_REQ_SENT,
@@ -35,28 +35,28 @@ enum { ID = 0x1001, PEER_ID = 0x2002, QPN = 0x111, PEER_QPN = 0x222, NOW = 10000
 #define OWN_TID	  UINT64_C(0x6600001001)
 
 extern const struct dpav_cm_config test_config;
-extern const struct dpav_cm_path test_path; /* of this side; of an arrival, too */
+extern const struct dpav_cm_path test_path; /* of this side; also of an arrival */
 extern const struct dpav_cm_conn test_conn;
 extern const char *const test_place_names[PLACES];
 
-/* A MAD of the peer, as it belongs to the connection. */
+/* Make a MAD of the peer that fits the connection. */
 struct dpa_mad test_mad(enum dpa_cm_attr attr);
-/* An input with all that its kind needs. */
+/* Make an input with all members that its kind needs. */
 struct dpav_cm_input test_input(enum dpav_cm_input_kind kind);
 struct dpav_cm_input test_receive(const struct dpa_mad *m);
 
-/* Asserts that the step succeeds. */
+/* Carry out a step. Checks that it succeeds. */
 struct dpav_cm_effects test_step(struct dpav_cm *cm, const struct dpav_cm_input *in);
 struct dpav_cm_effects test_get(struct dpav_cm *cm, enum dpa_cm_attr attr);
-/* The same MAD again, as late as the peer's timer repeats it. */
+/* Receive the same MAD again, after the delay of the peer's timer. */
 struct dpav_cm_effects test_get_again(struct dpav_cm *cm, enum dpa_cm_attr attr);
 struct dpav_cm_effects test_call(struct dpav_cm *cm, enum dpav_cm_input_kind kind);
 
 void test_reach(struct dpav_cm *cm, enum place p);
 
 /*
- * The steps that IBA chapter 12 and the differences in the README allow from a state: messages,
- * events, states. Asserts it, and what holds in every state.
+ * Check that a step is allowed from its state by IBA chapter 12 and the differences in the README:
+ * messages, events, states. Also checks the invariants of all states.
  */
 void test_allowed(const struct dpav_cm *before, const struct dpav_cm_input *in, int ret,
 		  const struct dpav_cm *after, const struct dpav_cm_effects *out, uint64_t seed);

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Linked to a test of dpa0's rdma_cm: the test runs beside the model of a kernel, with the same
- * results. */
+/*
+ * beside.c - linked to a test of dpa0's rdma_cm: the test runs beside the model of a kernel, with
+ * the same results.
+ */
 #include "model.h"
 #include "util.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The clock that the connection manager reads. Real time goes on in it, too. */
+/* clock.c - the clock of the connection manager. Real time advances it, too. */
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <time.h>
@@ -10,7 +10,7 @@ int __real_clock_gettime(clockid_t id, struct timespec *ts);
 int __wrap_clock_gettime(clockid_t id, struct timespec *ts);
 
 static _Atomic uint64_t skew_ms;
-static struct timespec stood; /* the time at which it stands */
+static struct timespec stood; /* the time at which it stopped */
 static atomic_bool stands;
 
 int __wrap_clock_gettime(clockid_t id, struct timespec *ts)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* See model.h. Commands are read by the offsets of <rdma/rdma_user_cm.h>. */
+/* model.c - see model.h. Commands are read by the offsets of <rdma/rdma_user_cm.h>. */
 #include <arpa/inet.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -197,7 +197,10 @@ static bool is_used(uint16_t port, uint8_t family)
 	return false;
 }
 
-/* A listener on a wildcard has the port that our side chose, which may be the next one. */
+/*
+ * Find a free port. A listener on a wildcard has the port that our side chose, which may be the
+ * next one.
+ */
 static uint16_t free_port(uint8_t family)
 {
 	while (is_used(next_port, family))
@@ -411,7 +414,7 @@ static int show(struct kid *k, const uint8_t *b)
 	return 0;
 }
 
-/* Where the id is in the body; -1: nowhere, or it is not needed. */
+/* Return the place of the id in the body; -1: none, or not needed. */
 static int place_of(uint32_t cmd)
 {
 	static const int at[COMMANDS] = {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* INIT_QP_ATTR: which attributes each side of each type gets, in which state, and their values. */
+/*
+ * test_attr.c - INIT_QP_ATTR: the attributes for each side and type, in each state, and their
+ * values.
+ */
 #include "util.h"
 
 enum {
@@ -94,7 +97,7 @@ Test(cma_attr, rc)
 	attr(p.c, p.active, INIT, STATE | PKEY | PORT | ACCESS);
 	cr_expect_eq(get32(a, A_ACCESS), 2 | 4 | 8);
 	none(p.c, p.active, RTR);
-	/* passive: all of it from the request on */
+	/* passive: all of them from the request on */
 	attr(p.s, p.passive, INIT, STATE | PKEY | PORT | ACCESS);
 	cr_expect_eq(get32(a, A_ACCESS), 2 | 4 | 8);
 	attr(p.s, p.passive, RTR, STATE | AV | MTU | DEST_QPN | RQ_PSN | DEST_RD_ATOMIC | MIN_RNR);
@@ -223,7 +226,9 @@ Test(cma_attr, an_ack_timeout_of_the_program)
 	cr_expect_eq(a[A_TIMEOUT], 21);
 }
 
-/* A request that waits for its answer has all that UCX asks for: the address of its peer. */
+/*
+ * A request that waits for its answer has all attributes that UCX reads: the address of its peer.
+ */
 Test(cma_attr, a_request_has_attributes_before_its_accept)
 {
 	pair_request(&p);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* How many requests a listener keeps that the program has not taken yet. */
+/* test_backlog.c - the number of requests that a listener keeps until the program takes them. */
 #include <stdio.h>
 #include "util.h"
 
@@ -14,7 +14,7 @@ static void listen_with(uint32_t backlog)
 	cr_assert_eq(listen_id(p.s, p.listener, backlog), 0);
 }
 
-/* Until so many requests were dropped. */
+/* Wait until that number of requests was dropped. */
 static void await_notes(int n)
 {
 	do
@@ -30,7 +30,7 @@ static int count_requests(const uint8_t *mad)
 	return 1;
 }
 
-/* For 250 ms: then its sender has to repeat it. */
+/* For 250 ms: then its sender must repeat it. */
 Test(cma_backlog, a_request_beyond_it_waits_and_is_dropped)
 {
 	struct event ev;
@@ -51,7 +51,7 @@ Test(cma_backlog, a_request_beyond_it_waits_and_is_dropped)
 	expect(p.s, &ev, EV_CONNECT_REQUEST);
 	expect_none(p.s);
 	expect_none(p.c); /* no answer: they are repeated after 6 s */
-	/* what was delivered does not count any more */
+	/* delivered requests do not count any more */
 	id[0] = pair_route(&p, PS_TCP, QP_RC, UID + 20);
 	cr_assert_eq(connect_id(p.c, id[0], &(struct conn){.qpn = new_qpn()}), 0);
 	expect(p.s, &ev, EV_CONNECT_REQUEST);

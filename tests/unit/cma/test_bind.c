@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Addresses and ports: rdma_bind_addr(3), rdma_listen(3), cma_check_port() of Linux. */
+/*
+ * test_bind.c - addresses and ports: rdma_bind_addr(3), rdma_listen(3), cma_check_port() of Linux.
+ */
 #include <arpa/inet.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,7 +30,7 @@ static uint32_t bound(const char *ip, uint16_t port)
 	return id;
 }
 
-/* The result of a bind of a further id. */
+/* Return the result of a bind of another id. */
 static int again(const char *ip, uint16_t port)
 {
 	uint32_t id = tcp();
@@ -138,7 +140,7 @@ Test(cma_bind, port_spaces_are_apart)
 	cr_assert_eq(bind_id(fd, ipoib, "127.0.0.1", port), 0);
 }
 
-/* The host's own TCP and UDP ports are another space. */
+/* The host's own TCP and UDP ports are a separate space. */
 Test(cma_bind, a_socket_has_no_port_of_ours)
 {
 	struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
@@ -253,8 +255,8 @@ Test(cma_bind, a_resolved_id_holds_its_port)
 }
 
 /*
- * It was bound to the wildcard and has a source address now. Linux compares that one
- * (cma_check_port()), so that other addresses have the same port.
+ * It was bound to the wildcard and has a source address now. Linux compares that address
+ * (cma_check_port()), so other addresses can use the same port.
  */
 Test(cma_bind, a_resolved_id_holds_its_port_at_its_address)
 {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The command ABI: lengths, rooms, and what each command refuses (Linux: ucma.c). */
+/*
+ * test_commands.c - the command ABI: lengths, sizes of answers, and the refusals of each command
+ * (Linux: ucma.c).
+ */
 #include <sys/stat.h>
 #include "redirect/hooks.h"
 #include "util.h"
@@ -14,9 +17,9 @@ static void setup(void)
 
 TestSuite(cma_commands, .init = setup);
 
-/* Body sizes of the ABI, of the oldest library where it grew. */
+/* Body sizes of the ABI; where they grew, of the oldest library. */
 static const struct {
-	uint16_t in, least, out; /* as written now; at least; room for the answer */
+	uint16_t in, least, out; /* as written now; minimum; room for the answer */
 	int id_at;		 /* offset of the id; -1: none */
 	bool bound;		 /* needs a device */
 } abi[COMMANDS] = {
@@ -47,7 +50,7 @@ static const struct {
 };
 static uint8_t answer[1024];
 
-/* A body that has nothing wrong but what the test puts into it. */
+/* Make a body without errors except those of the test. */
 static void fill(uint8_t body[600], uint32_t cmd, uint32_t id)
 {
 	static const uint8_t tos = 3;
@@ -148,7 +151,7 @@ Test(cma_commands, an_id_without_a_device_is_EINVAL_where_one_is_needed)
 	for (int bound = 0; bound < 2; bound++) {
 		uint32_t id = create(fd, 1, PS_UDP, QP_UD);
 
-		if (bound) /* a wildcard is no device */
+		if (bound) /* a wildcard has no device */
 			cr_assert_eq(bind_id(fd, id, "0.0.0.0", 0), 0);
 		for (uint32_t cmd = 0; cmd < COMMANDS; cmd++) {
 			if (!abi[cmd].bound)
@@ -184,7 +187,7 @@ Test(cma_commands, a_room_that_is_too_small_is_ENOSPC_and_nothing_happens)
 				cr_assert_eq(answer[i], 0xee, "command %u wrote", cmd);
 		}
 	}
-	/* the event, the group and the id are still there */
+	/* the event, the group and the id still exist */
 	expect_of(fd, &ev, EV_MULTICAST_JOIN, 2, mc);
 	cr_assert_eq(leave(fd, mc, &reported), 0);
 	cr_assert_eq(reported, 1);
@@ -192,7 +195,7 @@ Test(cma_commands, a_room_that_is_too_small_is_ENOSPC_and_nothing_happens)
 	cr_assert_eq(reported, 1);
 }
 
-/* Never more than the answer, whatever the room. */
+/* Never more than the answer, for any size of the buffer. */
 Test(cma_commands, nothing_is_written_behind_the_answer)
 {
 	static const uint16_t full[COMMANDS] = {
@@ -233,7 +236,7 @@ Test(cma_commands, a_body_that_is_too_short_is_EINVAL)
 				     "command %u, %u bytes", cmd, in);
 		}
 	}
-	/* it is as it was */
+	/* it is unchanged */
 	cr_assert_eq(bind_id(fd, id, "127.0.0.1", 0), 0);
 	cr_assert_eq(destroy(fd, id, NULL), 0);
 }
@@ -254,7 +257,7 @@ Test(cma_commands, headers)
 	cr_assert(dpa_hook_write(fd, b, 15, &ret));
 	cr_assert_eq(ret, -1);
 	cr_assert_eq(errno, EINVAL);
-	/* more than the header names: not looked at, but it counts as written */
+	/* more than the header announces: ignored, but it counts as written */
 	uint32_t id = create(fd, 1, PS_TCP, QP_RC);
 
 	put32(b, 8, id);
@@ -292,7 +295,10 @@ Test(cma_commands, port_spaces_and_types)
 			     "port space 0x%x, type %u", cases[i].ps, cases[i].type);
 }
 
-/* A type that is not of the port space is the port space's: an id of TCP is RC. */
+/*
+ * A type that does not fit the port space is replaced by that of the port space: an id of TCP is
+ * RC.
+ */
 Test(cma_commands, the_port_space_decides_the_type)
 {
 	uint32_t tcp = create(fd, 1, PS_TCP, QP_UD), udp = create(fd, 1, PS_UDP, QP_RC);
@@ -366,7 +372,7 @@ Test(cma_commands, ib_services_are_not_on_RoCE)
 	expect(fd, &ev, EV_ADDR_RESOLVED);
 	fill(body, RESOLVE_IB_SERVICE, id);
 	cr_assert_eq(command(fd, RESOLVE_IB_SERVICE, body, 88, 0), EOPNOTSUPP);
-	/* the id is as it was */
+	/* the id is unchanged */
 	cr_assert_eq(route(fd, id), 0);
 	expect(fd, &ev, EV_ROUTE_RESOLVED);
 	cr_assert_eq(command(fd, RESOLVE_IB_SERVICE, body, 88, 0), EINVAL, "not in this state");

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Which id an event counts for, and what MIGRATE moves. One too many hangs librdmacm. */
+/*
+ * test_events.c - the id for which an event counts, and the events that MIGRATE moves. One too many
+ * hangs librdmacm.
+ */
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -42,7 +45,7 @@ Test(cma_events, the_events_of_others_stay_in_their_order)
 				expect_of(fd, &ev, round ? EV_ROUTE_RESOLVED : EV_ADDR_RESOLVED,
 					  UID + (uint64_t)i, id[i]);
 	cr_assert_not(has_event(fd));
-	/* the queue goes on after its last event went */
+	/* the queue still works after its last event was taken */
 	cr_assert_eq(disconnect(fd, id[0]), EINVAL);
 	id[1] = create(fd, UID + 1, PS_TCP, QP_RC);
 	cr_assert_eq(resolve(fd, id[1], NULL, "127.0.0.1", 7), 0);
@@ -70,7 +73,7 @@ Test(cma_events, unread_events_of_a_connection)
 	cr_assert_eq(reported, 1);
 }
 
-/* As each synchronous accept does: a channel of its own, MIGRATE, then ACCEPT. */
+/* As each synchronous accept does: a separate channel, MIGRATE, then ACCEPT. */
 Test(cma_events, a_request_moves_before_its_accept)
 {
 	int own;
@@ -88,7 +91,7 @@ Test(cma_events, a_request_moves_before_its_accept)
 	cr_assert_eq(establish(p.c, p.active), 0);
 	expect_of(own, &ev, EV_ESTABLISHED, UID + 1, p.passive);
 	cr_assert_not(has_event(p.s));
-	/* the old channel goes, the connection stays */
+	/* the old channel is closed, the connection stays */
 	channel_close(p.s);
 	cr_assert_not(has_event(own));
 	cr_assert_eq(disconnect(p.c, p.active), 0);
@@ -128,7 +131,7 @@ Test(cma_events, a_listener_moves_with_its_requests)
 		if (i == 1)
 			expect_of(p.c, &ev, EV_CONNECT_RESPONSE, UID + 11, id[1]);
 	}
-	/* it goes on listening, and keeps its port */
+	/* it continues to listen, and keeps its port */
 	id[0] = pair_route(&p, PS_TCP, QP_RC, UID + 30);
 	cr_assert_eq(connect_id(p.c, id[0], &(struct conn){.qpn = new_qpn()}), 0);
 	expect(own, &ev, EV_CONNECT_REQUEST);
@@ -162,7 +165,7 @@ Test(cma_events, queued_events_move_behind_those_that_are_there)
 	cr_assert_eq(reported, 2);
 }
 
-/* ... to the channel where it is. */
+/* ... to the same channel. */
 Test(cma_events, migrate_to_the_same_channel)
 {
 	int fd = channel_open(O_CLOEXEC);
@@ -176,7 +179,7 @@ Test(cma_events, migrate_to_the_same_channel)
 	cr_assert_not(has_event(fd));
 }
 
-/* Its events stay between those of other ids. */
+/* Its events keep their order among those of other ids. */
 Test(cma_events, migrate_to_the_same_channel_keeps_the_order)
 {
 	int fd = channel_open(O_CLOEXEC);
@@ -193,7 +196,7 @@ Test(cma_events, migrate_to_the_same_channel_keeps_the_order)
 	cr_assert_not(has_event(fd));
 }
 
-/* An id that has no port keeps none of a channel: its next one is the new channel's. */
+/* An id without a port keeps none of a channel: its next port belongs to the new channel. */
 Test(cma_events, ports_of_ids_that_moved)
 {
 	int a = channel_open(O_CLOEXEC), b = channel_open(O_CLOEXEC);
@@ -232,7 +235,7 @@ Test(cma_events, no_event_of_a_request_before_its_accept)
 	cr_assert_eq(try_event(p.s, &ev), EAGAIN);
 }
 
-/* A request that is not delivered yet cannot be named; one that was ended still is (Linux). */
+/* A request that is not delivered yet has no name; an ended one still has (Linux). */
 Test(cma_events, a_request_that_ended_before_it_was_delivered)
 {
 	struct event ev;
@@ -270,7 +273,7 @@ static struct {
 	_Atomic bool first, seen, destroyed;
 } gap;
 
-/* An event thread as rping's since rdma-core 50: poll(), then a call that waits. */
+/* An event thread as in rping since rdma-core 50: poll(), then a call that waits. */
 static void *take_events(void *arg)
 {
 	struct pollfd pfd = {.fd = gap.fd, .events = POLLIN};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The descriptor of an event channel as programs use it: poll, epoll, O_NONBLOCK, signals. */
+/* test_fd.c - the descriptor of an event channel in programs: poll, epoll, O_NONBLOCK, signals. */
 #include <pthread.h>
 #include <semaphore.h>
 #include <signal.h>
@@ -22,7 +22,7 @@ static void setup(void)
 
 TestSuite(cma_fd, .init = setup);
 
-/* Queues one event. */
+/* Queue one event. */
 static uint32_t fire(void)
 {
 	uint32_t id = create(fd, UID, PS_TCP, QP_RC);
@@ -197,7 +197,7 @@ static void handle(int flags)
 	cr_assert_eq(sigaction(SIGUSR1, &sa, NULL), 0);
 }
 
-/* The engine runs: a thread that waits does its work meanwhile. */
+/* Start the engine: a thread that waits does its work meanwhile. */
 static void warm(void)
 {
 	struct event ev;
@@ -231,7 +231,7 @@ Test(cma_fd, a_signal_interrupts_while_the_engine_runs)
 	interrupt();
 }
 
-/* An id moves to the channel where a thread waits: its event wakes that one. */
+/* An id moves to the channel of a waiting thread: its event wakes that thread. */
 static void move_there(void)
 {
 	int from = channel_open(O_CLOEXEC);
@@ -258,7 +258,7 @@ Test(cma_fd, an_id_moves_to_a_blocked_thread_while_the_engine_runs)
 	move_there();
 }
 
-/* Connections come and end while one thread waits for their events on another channel. */
+/* Connections begin and end while one thread waits for their events on another channel. */
 Test(cma_fd, connections_beside_a_blocked_thread)
 {
 	struct pair p;
@@ -316,7 +316,7 @@ Test(cma_fd, cancellation)
 	}
 }
 
-/* It is cancelled as the event comes: the event is taken and told, or it is still there. */
+/* It is cancelled as the event arrives: the event is taken and reported, or it is still queued. */
 Test(cma_fd, cancellation_and_an_event_at_once)
 {
 	for (int i = 0; i < 200; i++) {
@@ -368,7 +368,7 @@ Test(cma_fd, closing_under_a_blocked_thread_while_the_engine_runs)
 	close_under();
 }
 
-/* A command whose channel another thread closes makes no id there, and brings none there. */
+/* A command whose channel another thread closes creates no id there, and moves none there. */
 Test(cma_fd, no_id_on_a_channel_that_was_closed)
 {
 	int ch = channel_open(O_CLOEXEC), from = channel_open(O_CLOEXEC);
@@ -384,7 +384,10 @@ Test(cma_fd, no_id_on_a_channel_that_was_closed)
 	channel_close(from);
 }
 
-/* The thread that reads the flags of a channel's descriptor stops there until the test lets it on. */
+/*
+ * The thread that reads the flags of a channel's descriptor stops there until the test continues
+ * it.
+ */
 static _Thread_local bool stops;
 static pthread_barrier_t at_flags, reused;
 static sem_t at_the_end;
@@ -434,8 +437,8 @@ static void *wait_once(void *arg)
 }
 
 /*
- * A channel is closed while another thread is about to wait in GET_EVENT, and its number is a pipe's
- * at once: nothing is read from that.
+ * A channel is closed while another thread is about to wait in GET_EVENT, and a pipe takes its
+ * number at once: nothing is read from the pipe.
  */
 Test(cma_fd, a_number_that_is_used_again)
 {

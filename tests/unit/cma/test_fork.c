@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * fork(): connections are the parent's, and a child that ends disturbs nothing. Listeners go on in
- * a child whose parent has ended (daemon(3)). A child has a QP1 of its own here.
+ * test_fork.c - fork(): connections belong to the parent, and a child that ends disturbs nothing.
+ * Listeners continue in a child whose parent has ended (daemon(3)). A child has its own QP1 here.
  */
 #include <signal.h>
 #include <stdlib.h>
@@ -19,14 +19,14 @@ static void join_child(pid_t pid)
 	cr_assert_eq(WEXITSTATUS(status), 0, "the child left at step %d", WEXITSTATUS(status));
 }
 
-/* In a child: ends it with the step that failed. */
+/* In a child: exit with the number of the failed step. */
 #define STEP(n, cond)                                                                              \
 	do {                                                                                       \
 		if (!(cond))                                                                       \
 			_exit(n);                                                                  \
 	} while (0)
 
-/* The parent's connection stands, its listener takes more, its port is still claimed. */
+/* The parent's connection works, its listener accepts more, its port is still claimed. */
 static void parent_goes_on(void)
 {
 	uint32_t id = create(p.c, 1, PS_TCP, QP_RC);
@@ -89,7 +89,7 @@ Test(cma_fork, a_child_that_destroys_the_ids)
 	parent_goes_on();
 }
 
-/* An event is queued: what the child does with its ids leaves the parent's descriptor readable. */
+/* An event is queued: operations of the child on its ids leave the parent's descriptor readable. */
 Test(cma_fork, events_of_the_parent_stay)
 {
 	int fd = channel_open(O_CLOEXEC);
@@ -129,7 +129,7 @@ Test(cma_fork, a_connection_is_none_of_the_child)
 }
 
 #ifndef __SANITIZE_THREAD__ /* has no threads after a fork */
-/* The child's own channels and connections work, beside the parent's. */
+/* The child's own channels and connections work, beside those of the parent. */
 Test(cma_fork, a_child_with_channels_of_its_own)
 {
 	pid_t pid;
@@ -152,8 +152,8 @@ Test(cma_fork, a_child_with_channels_of_its_own)
 }
 
 /*
- * daemon(3): the process that made the listener ends, its child goes on with it: the first command
- * in the child, or the wait for an event, tells QP1 of the listener.
+ * daemon(3): the process that created the listener ends, its child continues it: the first command
+ * in the child, or the wait for an event, registers the listener with QP1.
  */
 enum first { ASK, POLL, CONNECT_FIRST };
 
@@ -185,7 +185,7 @@ static void daemon_child(int go, enum first first)
 	STEP(15, ev.uid == UID);
 	STEP(16, accept_id(p.s, ev.id, UID + 1, &(struct conn){.qpn = new_qpn()}) == 0);
 	expect(p.c, &ev, EV_CONNECT_RESPONSE);
-	/* its port is still held, and given up with it */
+	/* its port is still held, and released with it */
 	id = create(p.c, 1, PS_TCP, QP_RC);
 	STEP(17, bind_id(p.c, id, "127.0.0.1", p.port) == EADDRINUSE);
 	STEP(18, destroy(p.s, p.listener, NULL) == 0);
@@ -200,12 +200,12 @@ static void daemonize(enum first first)
 
 	cr_assert_eq(pipe(go) | pipe(done), 0);
 	pid = fork();
-	if (!pid) { /* the process that makes the listener */
+	if (!pid) { /* the process that creates the listener */
 		pair_listen(&p, PS_TCP, QP_RC);
 		close(go[1]);
 		pid = fork();
 		if (!pid) {
-			pid = fork(); /* the daemon; this one reports how it ends */
+			pid = fork(); /* the daemon; this process reports its end */
 			if (!pid)
 				daemon_child(go[0], first);
 			STEP(1, waitpid(pid, &status, 0) == pid);
@@ -237,7 +237,9 @@ Test(cma_fork, a_daemon_that_connects_first)
 }
 #endif
 
-/* A child that waits for events while its parent lives: the parent's poll sees each of its own. */
+/*
+ * A child that waits for events while its parent lives: the parent's poll reports each of its own.
+ */
 Test(cma_fork, a_child_that_waits_takes_nothing_from_its_parent)
 {
 	struct event ev;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Every command with every length, and bodies that are random, or right but for a few bytes: no
- * crash, no wait, nothing held in the end. Pointers to answers stay valid: a program that gives
- * others ends itself here, where the kernel answers EFAULT.
+ * test_fuzz.c - every command with every length, and bodies that are random, or right but for a few
+ * bytes: no crash, no hang, nothing left at the end. Pointers to answers stay valid: a program that
+ * passes invalid ones crashes here, where the kernel returns EFAULT.
  */
 #include <sched.h>
 #include <stdatomic.h>
@@ -22,7 +22,7 @@ static int ch[CHANNELS];
 static unsigned int seed;
 static uint8_t answer[8192], value[8192];
 
-/* Of the hook, whichever thread sends. */
+/* Counted by the hook, on any thread that sends. */
 static _Atomic unsigned int sends;
 
 static int lossy(const uint8_t *mad)
@@ -44,7 +44,7 @@ static void put_random_addr(uint8_t *b, size_t at)
 	make_addr(b + at, some[rnd(7)], (uint16_t)(rnd(4) ? 20000 + rnd(8) : 0));
 }
 
-/* Fields at their places, with values that often mean something. */
+/* Fields at their places, with values that are often meaningful. */
 static void make_body(uint8_t *b, uint32_t cmd)
 {
 	static const int id_at[COMMANDS] = {
@@ -115,7 +115,7 @@ static void make_body(uint8_t *b, uint32_t cmd)
 		break;
 	}
 	put64(b, 0, cmd == SET_OPTION ? (uintptr_t)value : get64(b, 0));
-	switch (cmd) { /* where a pointer is */
+	switch (cmd) { /* the place of a pointer */
 	case CREATE_ID:
 		put64(b, 8, (uintptr_t)answer);
 		break;
@@ -133,7 +133,7 @@ static void make_body(uint8_t *b, uint32_t cmd)
 	}
 }
 
-/* Sends a command with a header that tells the truth, or not. */
+/* Send a command with a correct header, or not. */
 static void send_one(uint32_t cmd, uint16_t in)
 {
 	uint8_t buf[8 + LONGEST];
@@ -151,7 +151,7 @@ static void send_one(uint32_t cmd, uint16_t in)
 		  ret);
 }
 
-/* A channel is closed with all that it has; another takes its place. */
+/* Close a channel with all its ids; another one takes its place. */
 static void renew(int i)
 {
 	channel_close(ch[i]);
@@ -172,7 +172,7 @@ static void one_round(void)
 	}
 }
 
-/* Long bodies only: most of them are carried out. */
+/* Only long bodies: most of them are executed. */
 static void whole_commands(int n)
 {
 	while (n--) {
@@ -205,7 +205,7 @@ Test(cma_fuzz, every_command_with_every_length)
 	}
 	cr_assert_eq(fake_gsi.ids, 0, "%d ids", (int)fake_gsi.ids);
 	cr_assert_eq(fake_gsi.services, 0);
-	/* and it works on */
+	/* and it still works */
 	static struct pair p;
 
 	fake_gsi.copies = NULL;

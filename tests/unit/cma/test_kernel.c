@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* A kernel's rdma_cm beside ours on one event channel: side of an id, numbers, events, fork. */
+/*
+ * test_kernel.c - a kernel's rdma_cm beside ours on one event channel: side of an id, numbers,
+ * events, fork.
+ */
 #include <arpa/inet.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -172,7 +175,7 @@ Test(cma_kernel, resolving_decides)
 	cr_assert_eq(resolve(fd, k, NULL, "127.0.0.1", 7), EINVAL);
 }
 
-/* The setting decides for an address that both sides have. */
+/* Set the preference for an address that both sides have. */
 static void prefer(const char *whom, uint64_t guid)
 {
 	uint32_t id = create(fd, UID, PS_TCP, QP_RC), other = create(fd, UID, PS_TCP, QP_RC);
@@ -337,7 +340,7 @@ struct ends {
 	uint32_t listener, active, passive;
 };
 
-/* A client of each side at one listener. */
+/* Connect a client of each side to one listener. */
 static void connect_from(const char *ip, struct ends *e, uint64_t uid)
 {
 	const struct conn c = {.qpn = new_qpn(), .responder = 1, .depth = 1};
@@ -407,7 +410,7 @@ Test(cma_kernel, a_request_that_nobody_takes_ends_with_the_listener)
 	cr_assert_eq(model.ids, 1u);
 }
 
-/* The kernel goes on with the old id, whose number the new one has. */
+/* The kernel keeps the old id, whose number the new one has. */
 Test(cma_kernel, a_destroy_that_the_kernel_refuses)
 {
 	uint32_t old = create(fd, UID, PS_TCP, QP_RC), k = model_id(old), id, c;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The descriptor of an event channel that has a kernel's rdma_cm behind it, too. */
+/*
+ * test_kernel_fd.c - the descriptor of an event channel that has a kernel's rdma_cm behind it as
+ * well.
+ */
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -44,7 +47,7 @@ static short readable(int f)
 	return p.revents;
 }
 
-/* An id of side KERNEL. The test makes its events. */
+/* Make an id of side KERNEL. The test makes its events. */
 static uint32_t kernels(void)
 {
 	uint32_t id = create(fd, UID, PS_TCP, QP_RC);
@@ -188,7 +191,7 @@ Test(cma_kernel_fd, events_of_an_id_on_both_sides)
 	cr_assert_eq(n, 1u, "the sum of both sides");
 }
 
-/* As after setuid(): the descriptor stays readable, and no command takes the event away. */
+/* As after setuid(): the descriptor stays readable, and no command takes the event. */
 Test(cma_kernel_fd, a_kernel_that_refuses_does_not_keep_a_thread_awake)
 {
 	uint32_t id = kernels(), d = create(fd, UID + 1, PS_TCP, QP_RC), n;

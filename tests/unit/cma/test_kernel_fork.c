@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * fork() while another thread is with the kernel's rdma_cm. No id is dpa0's, so that dpa0 was never
- * opened.
+ * test_kernel_fork.c - fork() while another thread is in the kernel's rdma_cm. No id belongs to
+ * dpa0, so dpa0 was never opened.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -24,7 +24,7 @@ static void setup(void)
 
 TestSuite(cma_kernel_fork, .init = setup);
 
-/* The thread stays in the kernel until the fork waits for it, or is done. */
+/* Stay in the kernel until the fork waits for this thread, or is done. */
 static void stay_inside(void)
 {
 	if (gettid() == getpid())

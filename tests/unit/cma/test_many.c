@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Many of each, and nothing of them left: ids, descriptors, ports, services, events. */
+/*
+ * test_many.c - many ids, descriptors, ports, services and events, none of which is left at the
+ * end.
+ */
 #include <sched.h>
 #include "clock.h"
 #include "util.h"
@@ -13,7 +16,7 @@ enum { IDS = 1000 };
 
 static struct pair p;
 
-/* Connections that go on without an owner come to their end: the clock goes on. */
+/* Wait for the end of connections without an owner: the clock advances. */
 static void all_end(const struct held *h)
 {
 	while (fake_gsi.ids != h->ids) {
@@ -23,7 +26,7 @@ static void all_end(const struct held *h)
 	expect_held(h);
 }
 
-/* The engine's own descriptors are there from now on. */
+/* Start the engine, which keeps its own descriptors from now on. */
 static struct held warm(void)
 {
 	struct held none = {0};
@@ -136,7 +139,7 @@ Test(cma_many, channels)
 	expect_held(&before);
 }
 
-/* librdmacm indexes ids up to 65,535; then there is no more, and then there is again. */
+/* librdmacm indexes ids up to 65,535; then none is left, and later some are free again. */
 Test(cma_many, ids_run_out)
 {
 	int fd = channel_open(O_CLOEXEC);
@@ -156,7 +159,7 @@ Test(cma_many, ids_run_out)
 	cr_assert_eq(try_create(fd, 1, PS_TCP, QP_RC, &id), 0);
 }
 
-/* The device has no communication id, or no place for a service. */
+/* The device has no communication id left, or no room for a service. */
 Test(cma_many, the_device_has_no_more)
 {
 	struct event ev;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Connections of RC and XRC: the events of both sides in their order, and each field of them. */
+/*
+ * test_rc.c - connections of RC and XRC: the events of both sides in their order, and each field of
+ * them.
+ */
 #include <arpa/inet.h>
 #include "util.h"
 
@@ -113,7 +116,7 @@ Test(cma_rc, a_connection_field_by_field)
 	cr_assert_eq(establish(p.c, p.active), 0);
 	expect_of(p.s, &ev, EV_ESTABLISHED, UID + 1, p.passive);
 	cr_assert_eq(ev.status, 0);
-	check(&ev, &(struct fields){0}, 0); /* as the kernel's: it has no parameters */
+	check(&ev, &(struct fields){0}, 0); /* as in the kernel: it has no parameters */
 	expect_none(p.c);
 	expect_none(p.s);
 	/* once */
@@ -152,7 +155,7 @@ Test(cma_rc, older_libraries_have_no_ece)
 	cr_assert_eq(get32(ev.raw, 20), 78);
 }
 
-/* The private data that fit into a REQ and a REP. */
+/* The private data that fits into a REQ and a REP. */
 Test(cma_rc, private_data_that_is_too_long)
 {
 	struct conn c = {.qpn = new_qpn(), .data = data, .len = 57};
@@ -318,7 +321,7 @@ static void disconnect_from(bool active)
 
 	cr_assert_eq(disconnect(a, ida), 0);
 	expect_disconnected(b, ub, idb);
-	expect_disconnected(a, ua, ida); /* whatever the other program does */
+	expect_disconnected(a, ua, ida); /* independent of the other program */
 	cr_assert_eq(disconnect(b, idb), 0);
 	/* once */
 	cr_assert_eq(disconnect(a, ida), 0);
@@ -352,7 +355,7 @@ static int keep(const uint8_t *mad)
 	return keep_all ? FAKE_GSI_KEEP : 1;
 }
 
-/* DREQs that cross: one DISCONNECTED a side. */
+/* DREQs that cross: one DISCONNECTED for each side. */
 Test(cma_rc, both_disconnect_at_once)
 {
 	fake_gsi.copies = keep;
@@ -429,7 +432,7 @@ Test(cma_rc, destroying_after_the_reply)
 	expect(p.c, &ev, EV_CONNECT_RESPONSE);
 	cr_assert_eq(destroy(p.s, p.passive, NULL), 0);
 	settle();
-	/* the active side's confirmation fails, or it is told (cm.c: REJ in REP_RCVD) */
+	/* the active side's confirmation fails, or it gets a REJ (cm.c: REJ in REP_RCVD) */
 	expect(p.c, &ev, EV_REJECTED);
 	pair_request(&p);
 	cr_assert_eq(accept_id(p.s, p.passive, UID + 1, &(struct conn){.qpn = new_qpn()}), 0);
@@ -439,7 +442,7 @@ Test(cma_rc, destroying_after_the_reply)
 	cr_assert_eq(ev.status, 28);
 }
 
-/* Requests that wait in the queue are rejected, those that were delivered live on. */
+/* Requests that wait in the queue are rejected, delivered ones live on. */
 Test(cma_rc, destroying_a_listener)
 {
 	uint32_t id[3], reported, first;
@@ -467,8 +470,10 @@ Test(cma_rc, destroying_a_listener)
 	expect_of(p.s, &ev, EV_ESTABLISHED, UID + 1, first);
 }
 
-/* perftest: the listener goes, its port is bound again, the connection lives (Linux: an accepted id
- * has no port). */
+/*
+ * perftest: the listener is destroyed, its port is bound again, the connection stays (Linux: an
+ * accepted id has no port).
+ */
 Test(cma_rc, an_accepted_id_has_no_port)
 {
 	uint32_t second;
@@ -538,7 +543,7 @@ Test(cma_rc, the_address_decides_between_listeners)
 	cr_assert_eq(connect_id(p.c, id, &(struct conn){.qpn = new_qpn()}), 0);
 	expect(p.s, &ev, EV_CONNECT_REQUEST);
 	cr_assert_eq(ev.uid, UID + 50);
-	/* an address that none is bound to */
+	/* an address without a listener */
 	id = create(p.c, UID + 3, PS_TCP, QP_RC);
 	cr_assert_eq(resolve(p.c, id, NULL, "127.0.0.8", p.port), 0);
 	expect(p.c, &ev, EV_ADDR_RESOLVED);

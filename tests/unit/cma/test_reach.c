@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * A host where nobody has port 4791 any more, by a clock of the test's own. 127.0.0.9 is that host;
- * it takes MADs and answers none.
+ * test_reach.c - a host on which no process has port 4791 any more, by a clock of the test.
+ * 127.0.0.9 is that host; it accepts MADs and answers none.
  */
 #include <errno.h>
 #include <stdatomic.h>
@@ -15,7 +15,7 @@
 #define PORT  7174
 
 static int ch;
-static struct dpa_mad last[32]; /* that was sent, by attribute */
+static struct dpa_mad last[32]; /* last MAD sent, by attribute */
 static atomic_int sent[32];
 
 static int copies(const uint8_t *mad)
@@ -55,7 +55,7 @@ static uint32_t calling(uint16_t ps, uint8_t type)
 static uint8_t answers = FAR_N; /* 127.0.0.answers */
 static uint32_t answers_id = 77;
 
-/* A message of the other host's. */
+/* Send a message of the other host. */
 static void answer(uint16_t attr, const struct dpa_mad *of)
 {
 	struct dpa_gsi_addr from = {.sgid = {[10] = 0xff, [11] = 0xff, [12] = 127, [15] = 1},
@@ -63,7 +63,7 @@ static void answer(uint16_t attr, const struct dpa_mad *of)
 	struct dpa_mad m = {.attr = attr, .tid = of->tid};
 	uint8_t bytes[DPA_MAD_BYTES];
 
-	m.rep.local_id = answers_id; /* in the same place in all */
+	m.rep.local_id = answers_id; /* at the same offset in all */
 	m.rep.remote_id = of->req.local_id;
 	if (attr == DPA_CM_REP) {
 		m.rep.qpn = 5;
@@ -84,7 +84,10 @@ static uint32_t connected(void)
 	return id;
 }
 
-/* The engine has done a round: it takes what is no MAD, under the lock that settle() takes, too. */
+/*
+ * Wait until the engine has done a round: it handles an invalid MAD, under the lock that settle()
+ * takes, too.
+ */
 static void one_round(void)
 {
 	static const struct dpa_gsi_addr from;
@@ -94,7 +97,10 @@ static void one_round(void)
 	settle();
 }
 
-/* Second by second: each packet has the time for its answer. False: no event within s seconds. */
+/*
+ * Advance second by second: each packet has the time for its answer. False: no event within s
+ * seconds.
+ */
 static bool event_within(int s)
 {
 	for (int i = 0; i < s && !has_event(ch); i++) {
@@ -154,7 +160,7 @@ Test(cma_reach, a_connection_ends)
 	cr_assert_eq(fake_gsi.ids, 0);
 }
 
-/* A disconnect to a host that is gone; nobody waits for its answer. */
+/* A disconnect to a host that is gone; no call waits for its answer. */
 Test(cma_reach, a_disconnect_ends)
 {
 	struct event ev;
@@ -190,7 +196,7 @@ Test(cma_reach, a_port_that_is_taken_over)
 	}
 }
 
-/* Somebody may send such messages who has not seen the packet. */
+/* A sender that has not seen the packet may send such messages. */
 Test(cma_reach, a_forged_refusal)
 {
 	(void)connected();
@@ -199,7 +205,7 @@ Test(cma_reach, a_forged_refusal)
 	cr_assert_gt(fake_gsi.probes, 15);
 }
 
-/* A MAD from there shows that a process is there. */
+/* A MAD from there shows that a process exists there. */
 Test(cma_reach, a_host_that_speaks)
 {
 	(void)connected();
@@ -212,7 +218,7 @@ Test(cma_reach, a_host_that_speaks)
 	cr_assert(event_within(8));
 }
 
-/* Nothing is sent where nobody waits. */
+/* Nothing is sent if no id waits. */
 Test(cma_reach, a_host_that_nobody_waits_for)
 {
 	struct event ev;
@@ -289,7 +295,7 @@ Test(cma_reach, a_neighbour_that_answers)
 	expect_of(ch, &ev, EV_ROUTE_RESOLVED, UID, id);
 }
 
-/* resolve() gives it two seconds. */
+/* resolve() waits two seconds for it. */
 Test(cma_reach, a_neighbour_that_does_not_answer)
 {
 	struct event ev;
@@ -305,7 +311,7 @@ Test(cma_reach, a_neighbour_that_does_not_answer)
 	expect_of(ch, &ev, EV_ADDR_ERROR, UID, id);
 	cr_expect_eq(ev.status, -ETIMEDOUT);
 	cr_expect_geq(fake_gsi.probes, 2, "the kernel is made to look again");
-	/* again: as often as the program likes */
+	/* again: as often as the program requests it */
 	fake_gsi.silent = false;
 	cr_assert_eq(resolve(ch, id, "127.0.0.1", FAR, PORT), 0);
 	expect_of(ch, &ev, EV_ADDR_RESOLVED, UID, id);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* RESOLVE_ADDR, RESOLVE_ROUTE, the queries and the options that change their answers. */
+/*
+ * test_resolve.c - RESOLVE_ADDR, RESOLVE_ROUTE, the queries and the options that change their
+ * answers.
+ */
 #include <arpa/inet.h>
 #include "util.h"
 
@@ -66,7 +69,7 @@ Test(cma_resolve, families)
 	id = create(fd, UID, PS_TCP, QP_RC);
 	cr_assert_eq(bind_id(fd, id, "127.0.0.1", 0), 0);
 	cr_expect_eq(resolve(fd, id, NULL, "::1", 7), EINVAL);
-	/* it may go on */
+	/* the resolution can continue */
 	cr_assert_eq(resolve(fd, id, NULL, "127.0.0.1", 7), 0);
 	expect(fd, &ev, EV_ADDR_RESOLVED);
 	id = resolved("::1", 7);
@@ -92,7 +95,7 @@ Test(cma_resolve, the_older_command)
 	cr_assert_eq(ntohs(get16(r, 164 + 2)), 7471);
 }
 
-/* Errors of routing are told at once; that no device has the source comes as an event. */
+/* Errors of routing are returned at once; a source that no device has is reported by an event. */
 Test(cma_resolve, errors)
 {
 	uint32_t id = create(fd, UID, PS_TCP, QP_RC);
@@ -103,7 +106,7 @@ Test(cma_resolve, errors)
 	expect(fd, &ev, EV_ADDR_RESOLVED);
 }
 
-/* No device has the source: an event, after which it may be tried again (cmtime). */
+/* No device has the source: an event, after which the program may try again (cmtime). */
 Test(cma_resolve, addr_error)
 {
 	uint32_t id = create(fd, UID, PS_TCP, QP_RC), reported;
@@ -116,7 +119,7 @@ Test(cma_resolve, addr_error)
 	cr_assert_eq(route(fd, id), EINVAL);
 	cr_assert_eq(resolve(fd, id, NULL, "127.0.0.1", 7), 0);
 	expect_of(fd, &ev, EV_ADDR_RESOLVED, UID, id);
-	/* the way is lost until the route is asked for, and found again */
+	/* the path is lost until the route is requested, and found again */
 	fake_gsi.fail_route = EHOSTUNREACH;
 	cr_assert_eq(route(fd, id), 0);
 	expect_of(fd, &ev, EV_ROUTE_ERROR, UID, id);
@@ -403,7 +406,7 @@ Test(cma_resolve, flow_label_of_the_program)
 	cr_assert_eq(ntohl(get32(r, 16 + 44)) >> 8, 0xabcde);
 }
 
-/* As ib_acm's answer is handed over, in place of RESOLVE_ROUTE. */
+/* A path as ib_acm passes it, in place of RESOLVE_ROUTE. */
 Test(cma_resolve, a_path_of_the_program)
 {
 	uint32_t id = create(fd, UID, PS_TCP, QP_RC);

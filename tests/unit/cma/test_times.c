@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Repetitions, their end, and TIMEWAIT, by a clock of the test's own (whole seconds). */
+/*
+ * test_times.c - retransmissions, their end, and TIMEWAIT, by a clock of the test (whole seconds).
+ */
 #include <sched.h>
 #include <stdatomic.h>
 #include <time.h>
@@ -40,7 +42,7 @@ static void wait_sent(unsigned int attr, int n)
 	cr_assert_eq(atomic_load(&sent[attr & 31]), n);
 }
 
-/* The engine has looked at its timers since the clock went on. */
+/* Wait until the engine has checked its timers since the clock advanced. */
 static void pass(uint64_t s)
 {
 	clock_advance(s * 1000);
@@ -86,7 +88,7 @@ Test(cma_times, a_lost_request_is_repeated)
 	expect_none(p.s);
 }
 
-/* The program has not answered: it asks for time (MRA), and the peer waits. */
+/* The program has not answered: the CM requests time (MRA), and the peer waits. */
 Test(cma_times, a_program_that_takes_its_time)
 {
 	struct event ev;
@@ -97,7 +99,7 @@ Test(cma_times, a_program_that_takes_its_time)
 	while (!atomic_load(&sent[MRA & 31]))
 		sched_yield();
 	settle();
-	pass(60); /* the MRA asks for 65 s */
+	pass(60); /* the MRA requests 65 s */
 	settle();
 	cr_assert_eq(atomic_load(&sent[REQ]), 2);
 	expect_none(p.s);
@@ -131,7 +133,7 @@ Test(cma_times, a_lost_confirmation_is_sent_again)
 	settle();
 	lose(0);
 	expect_none(p.s);
-	pass(5); /* the reply again, and so the confirmation */
+	pass(5); /* the reply again, and with it the confirmation */
 	expect_of(p.s, &ev, EV_ESTABLISHED, UID + 1, p.passive);
 	expect_none(p.c);
 }
@@ -172,7 +174,7 @@ Test(cma_times, a_disconnect_without_an_answer)
 	expect_none(p.c);
 }
 
-/* After DISCONNECTED, on both sides, once, where the id is still there. */
+/* After DISCONNECTED, on both sides, once, if the id still exists. */
 Test(cma_times, timewait_exit)
 {
 	struct event ev;
@@ -218,7 +220,7 @@ Test(cma_times, destroyed_in_timewait)
 	expect_none(p.s);
 }
 
-/* Linux: TIMEWAIT_EXIT only for an id that was told DISCONNECTED. */
+/* Linux: TIMEWAIT_EXIT only for an id that got DISCONNECTED. */
 Test(cma_times, no_timewait_exit_after_a_rejection)
 {
 	struct event ev;
@@ -272,7 +274,7 @@ Test(cma_times, a_lost_sidr_answer)
 	expect_none(p.c);
 }
 
-/* A request that the backlog has dropped is taken when it comes again. */
+/* A request that the backlog has dropped is accepted when it comes again. */
 Test(cma_times, beyond_the_backlog)
 {
 	struct event ev;
@@ -316,7 +318,7 @@ static void connect_unread(void)
 	atomic_store(&fake_gsi.unread, new_qpn() - 2); /* ACCEPT had the one before CONNECT */
 }
 
-/* DISCONNECTED comes behind the completions that came before it. */
+/* DISCONNECTED comes after earlier completions. */
 Test(cma_times, a_dreq_waits_for_completions)
 {
 	struct event ev;
@@ -348,7 +350,7 @@ Test(cma_times, a_dreq_waits_no_longer_than_that)
 	expect_of(p.c, &ev, EV_DISCONNECTED, UID + 2, p.active);
 }
 
-/* The program ends the connection itself meanwhile: each side has its event, and no other. */
+/* The program ends the connection itself meanwhile: each side gets its event, and no other. */
 Test(cma_times, a_dreq_that_waits_crosses_another)
 {
 	struct event ev;

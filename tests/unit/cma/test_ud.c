@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* UD: service id resolution (SIDR) and multicast groups. */
+/* test_ud.c - UD: service id resolution (SIDR) and multicast groups. */
 #include <arpa/inet.h>
 #include "util.h"
 
@@ -233,7 +233,7 @@ Test(cma_ud, join_and_leave)
 	cr_assert_eq(ev.status, 0);
 	check(&ev, 0xffffff, 0x01234567, 0, 0);
 	check_ah(&ev, group, 0);
-	/* not delivered: leave drops it and counts only what was */
+	/* not delivered: leave drops it and counts only delivered events */
 	cr_assert_eq(leave(fd, b, &reported), 0);
 	cr_assert_eq(reported, 0);
 	cr_assert_not(has_event(fd));
@@ -278,7 +278,7 @@ Test(cma_ud, joins_that_are_refused)
 	cr_assert_not(has_event(fd));
 }
 
-/* mckey: resolved towards the group, joined; then it is destroyed without leaving. */
+/* mckey: resolved to the group, joined; then destroyed without leaving. */
 Test(cma_ud, a_group_ends_with_its_id)
 {
 	int fd = channel_open(O_CLOEXEC);

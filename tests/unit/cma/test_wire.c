@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Faults of a network: doubled, reordered, lost; MADs of other hosts; and the ids of
- * processes that died. Times are the test's.
+ * test_wire.c - faults of a network: duplicated, reordered, lost; MADs of other hosts; and the ids
+ * of processes that died. The test controls the time.
  */
 #include <dpa_hw.h>
 #include <pthread.h>
@@ -78,7 +78,7 @@ static int keep_rtu(const uint8_t *mad)
 	return mad[17] == DPA_CM_RTU ? FAKE_GSI_KEEP : 1;
 }
 
-/* The confirmation is overtaken by the end: DISCONNECTED, and nothing when it comes. */
+/* The end overtakes the confirmation: DISCONNECTED, and nothing when the confirmation comes. */
 Test(cma_wire, a_dreq_before_the_rtu)
 {
 	struct event ev;
@@ -96,7 +96,7 @@ Test(cma_wire, a_dreq_before_the_rtu)
 	expect(p.c, &ev, EV_DISCONNECTED);
 }
 
-/* ---------------------------------------------- waiting for what comes soon */
+/* ---------------------------------------------- waits for events due soon */
 
 static int hold_requests(const uint8_t *mad)
 {
@@ -143,7 +143,7 @@ static int keep_requests(const uint8_t *mad)
 	return mad[17] == DPA_CM_REQ || mad[17] == DPA_CM_SIDR_REQ ? 0 : 1;
 }
 
-/* The first request of each kind is as good as lost. */
+/* Lose the first request of each kind. */
 static void lose_requests(uint16_t ps, uint8_t type)
 {
 	network = keep_requests;
@@ -160,7 +160,7 @@ static void server_died(void)
 	fake_gsi_wake();
 }
 
-/* No clock goes on here: the repetition would come seconds later. */
+/* The clock does not advance here: the retransmission would come seconds later. */
 Test(cma_wire, a_request_is_sent_again_when_a_process_died)
 {
 	struct event ev;
@@ -197,7 +197,7 @@ static void listen_again(void)
 
 /*
  * One copy of the request is held here, another process refuses the other one. The held one must
- * not reach the listener that comes then: its accept would be rejected (6).
+ * not reach a listener that appears then: its accept would be rejected (6).
  */
 Test(cma_wire, a_request_that_was_refused_elsewhere_reaches_no_listener)
 {
@@ -276,7 +276,7 @@ static int random_network(const uint8_t *mad)
 
 enum { CONNS = 60, SLOW = 20000 };
 
-/* One connection: how often each side was told what. */
+/* One connection: how often each side got each event. */
 struct both {
 	uint32_t active, passive;
 	int requests, responses, established, ends[2];
@@ -325,7 +325,7 @@ static void on_active(const struct event *ev)
 	}
 }
 
-/* Events until nothing is under way; then time goes on by a second. */
+/* Handle events until none is pending; then advance time by a second. */
 static void go_on(void)
 {
 	struct event ev;
@@ -349,7 +349,9 @@ static bool all_have(bool ended)
 	return true;
 }
 
-/* A tenth of the MADs is lost, doubled, held back: every connection stands and ends, once. */
+/*
+ * A tenth of the MADs is lost, duplicated, delayed: every connection is established and ends, once.
+ */
 Test(cma_wire, loss_duplication_reordering)
 {
 	int steps = 0;
@@ -504,7 +506,7 @@ Test(cma_wire, requests_that_are_refused)
 	m = far_req(0x3, 0x557);
 	m.req.service_id++;
 	arrive(&m);
-	for (int i = 0; i < 5 && sent[DPA_CM_REJ] < 3; i++) /* it is looked at again for 250 ms */
+	for (int i = 0; i < 5 && sent[DPA_CM_REJ] < 3; i++) /* it is checked again for 250 ms */
 		clock_advance(1000);
 	while (sent[DPA_CM_REJ] < 3)
 		sched_yield();
@@ -525,7 +527,7 @@ Test(cma_wire, a_request_waits_for_the_next_listener)
 	m = far_req(0x77, 0x555);
 	arrive(&m);
 	clock_advance(100);
-	arrive(&dreq); /* the thread looks at the request between these two */
+	arrive(&dreq); /* the thread checks the request between these two */
 	arrive(&dreq);
 	cr_assert_eq(sent[DPA_CM_REJ], 0);
 	id = create(p.s, UID + 1, PS_TCP, QP_RC);
@@ -546,7 +548,7 @@ static void listen_for_one(struct pair *q)
 
 /*
  * Two listeners have no room for the second request to each. One takes its first request: then it
- * gets the second one, although the other listener's is ahead of that and waits on.
+ * gets the second one, although the request of the other listener is before it and still waits.
  */
 Test(cma_wire, a_full_listener_does_not_hold_up_another)
 {
@@ -597,10 +599,10 @@ Test(cma_wire, a_copy_of_a_refused_request_is_refused)
 	arrive(&m);
 	await_refusals(3);
 	expect_none(p.s);
-	m = far_req(0x78, 0x556); /* another one is taken */
+	m = far_req(0x78, 0x556); /* another one is accepted */
 	arrive(&m);
 	expect(p.s, &ev, EV_CONNECT_REQUEST);
-	m = far_req(0x77, 0x555); /* and the sender's repetition, much later */
+	m = far_req(0x77, 0x555); /* and the sender's retransmission, much later */
 	clock_advance(6144);
 	arrive(&m);
 	expect(p.s, &ev, EV_CONNECT_REQUEST);
@@ -627,8 +629,8 @@ Test(cma_wire, a_request_that_is_withdrawn_reaches_no_listener)
 }
 
 /*
- * A listener of AF_IB takes a request without the IP CM header: all 92 bytes are the program's
- * data, and the addresses are the GIDs of the request.
+ * A listener of AF_IB takes a request without the IP CM header: all 92 bytes are data of the
+ * program, and the addresses are the GIDs of the request.
  */
 Test(cma_wire, a_request_without_addresses)
 {
@@ -734,7 +736,7 @@ Test(cma_wire, the_peer_of_a_dead_process_is_disconnected)
 	drep.drep.local_id = 0x77;
 	drep.drep.remote_id = 0x5000;
 	arrive(&drep);
-	clock_advance(200000); /* TIMEWAIT is over, whatever it lasts */
+	clock_advance(200000); /* TIMEWAIT is over, with any duration */
 	while (fake_gsi.ids)
 		sched_yield();
 	expect_none(p.s);
@@ -742,7 +744,7 @@ Test(cma_wire, the_peer_of_a_dead_process_is_disconnected)
 
 /* --------------------------------------------------------------- garbage */
 
-/* Bytes that look like MADs of the CM, to ids that there are, and whole garbage. */
+/* Bytes that look like MADs of the CM, to existing ids, and random data. */
 Test(cma_wire, random_mads)
 {
 	struct dpa_gsi_addr a = from_far();
@@ -776,6 +778,6 @@ Test(cma_wire, random_mads)
 	}
 	settle();
 	pair_close(&p);
-	/* and it works on */
+	/* and it still works */
 	pair_connect(&p);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Commands of rdma_cm byte by byte, and what several tests do with them. */
+/* util.c - commands of rdma_cm byte by byte, and steps that several tests share. */
 #include <arpa/inet.h>
 #include <dirent.h>
 #include <sched.h>
@@ -9,7 +9,7 @@
 #include "redirect/hooks.h"
 #include "util.h"
 
-#define WAIT_MS 30000 /* a limit: no test waits that long unless something is lost */
+#define WAIT_MS 30000 /* a limit: no test waits that long unless an event is lost */
 
 void put16(void *b, size_t at, uint16_t v)
 {
@@ -308,7 +308,7 @@ uint16_t port_of(int fd, uint32_t id)
 	uint8_t r[208] = {0};
 
 	cr_assert_eq(query_route(fd, id, r), 0);
-	return ntohs(get16(r, 136 + 2)); /* in and in6 have it in one place */
+	return ntohs(get16(r, 136 + 2)); /* in and in6 have it at one offset */
 }
 
 static void put_conn(uint8_t *b, const struct conn *c, bool valid)
@@ -400,7 +400,7 @@ void expect_of(int fd, struct event *ev, uint32_t type, uint64_t uid, uint32_t i
 	cr_assert_eq(ev->id, id);
 }
 
-/* A MAD is taken and acted on under the lock that a command takes, too. */
+/* Wait for all MADs: each is handled under the lock that a command takes, too. */
 void settle(void)
 {
 	int fd = channel_open(O_CLOEXEC);

@@ -71,7 +71,7 @@ enum { PS_IPOIB = 0x2, PS_TCP = 0x106, PS_UDP = 0x111, PS_IB = 0x13f };
 enum { QP_RC = 2, QP_UC, QP_UD, QP_XRC_SEND = 9, QP_XRC_RECV };
 #define NOBODY 60000u /* no id has this number */
 
-/* Numbers at an offset, host order. */
+/* Store and load numbers at an offset, host order. */
 void put16(void *b, size_t at, uint16_t v);
 void put32(void *b, size_t at, uint32_t v);
 void put64(void *b, size_t at, uint64_t v);
@@ -79,15 +79,15 @@ uint16_t get16(const void *b, size_t at);
 uint32_t get32(const void *b, size_t at);
 uint64_t get64(const void *b, size_t at);
 
-/* As open() and close() of librdmacm. A failure to open ends the test. */
+/* Do the same as open() and close() of librdmacm. A failed open ends the test. */
 int channel_open(int flags);
 void channel_close(int fd);
-/* Header and body in one write. */
+/* Write header and body in one write. */
 int command(int fd, uint32_t cmd, const void *body, uint16_t in, uint16_t out);
-/* The same, for a body with a pointer to its answer at 0. */
+/* Do the same for a body with a pointer to its answer at 0. */
 int command_answer(int fd, uint32_t cmd, void *body, uint16_t in, void *answer, uint16_t out);
 
-/* An address: "127.0.0.1", "::1"; NULL: none. Returns its size. */
+/* Make an address: "127.0.0.1", "::1"; NULL: none. Returns its size. */
 size_t make_addr(void *to, const char *ip, uint16_t port);
 
 int try_create(int fd, uint64_t uid, uint16_t ps, uint8_t type, uint32_t *id);
@@ -109,7 +109,7 @@ int migrate(int to, int from, uint32_t id, uint32_t *reported);
 int qp_attr(int fd, uint32_t id, uint32_t state, uint8_t answer[144]);
 int query(int fd, uint32_t id, uint32_t option, void *answer, uint16_t room);
 int query_route(int fd, uint32_t id, uint8_t answer[208]);
-/* Port that QUERY_ROUTE shows of the source, host order. */
+/* Return the port of the source in QUERY_ROUTE, host order. */
 uint16_t port_of(int fd, uint32_t id);
 
 struct conn {
@@ -129,17 +129,17 @@ struct event {
 	int32_t status;
 };
 int try_event(int fd, struct event *ev);
-/* Waits for the next event, which must be of that type. */
+/* Wait for the next event, which must be of that type. */
 void expect(int fd, struct event *ev, uint32_t type);
-/* Takes it, too, and looks at the id's uid and number. */
+/* Do the same, and check the id's uid and number. */
 void expect_of(int fd, struct event *ev, uint32_t type, uint64_t uid, uint32_t id);
 bool has_event(int fd);
-/* Nothing is under way any more, and the channel has no event. */
+/* Check that nothing is in flight any more, and that the channel has no event. */
 void expect_none(int fd);
-/* All MADs that were sent have been taken. */
+/* Wait until all MADs that were sent are handled. */
 void settle(void);
 
-/* Both ends of a connection, on channels of their own. */
+/* Both ends of a connection, on separate channels. */
 struct pair {
 	int s, c;			    /* channels */
 	uint32_t listener, passive, active; /* ids */
@@ -147,23 +147,23 @@ struct pair {
 	uint64_t uid; /* of the listener; uid + 1 passive, uid + 2 active */
 };
 enum { UID = 1000 };
-/* Until both sides have ESTABLISHED. */
+/* Connect: until both sides have ESTABLISHED. */
 void pair_listen(struct pair *p, uint16_t ps, uint8_t type);
-/* An id at ROUTE_RESOLVED towards the listener; its events are taken. */
+/* Make an id at ROUTE_RESOLVED for the listener; its events are taken. */
 uint32_t pair_route(struct pair *p, uint16_t ps, uint8_t type, uint64_t uid);
 void pair_request(struct pair *p); /* the request is delivered */
 void pair_connect(struct pair *p);
 void pair_close(struct pair *p);
 uint32_t new_qpn(void);
 
-/* Nothing is held: descriptors, ids and services of QP1. */
+/* Resources in use: descriptors, ids and services of QP1. */
 struct held {
 	int fds, ids, services;
 };
 struct held held_now(void);
-/* True if the thread of this process waits for something. */
+/* Return whether the thread of this process waits. */
 bool sleeps(int tid);
-/* Waits for connections that go on alone. */
+/* Wait for connections that end on their own. */
 void expect_held(const struct held *h);
 
 /* Seed of random tests: 1, or DPA_TEST_SEED; logged. */

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The knob table: what is accepted, what is refused, and whether what is said helps. */
+/*
+ * test_config.c - the table of settings: accepted values, refused values, and whether the messages
+ * help.
+ */
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -68,7 +71,7 @@ Test(config, defaults)
 	cr_expect_str_eq(cfg.board, "");
 }
 
-/* A knob's default, as text, gives the field that the defaults have. */
+/* A setting's default, as text, yields the field's default. */
 Test(config, every_knob_explains_itself)
 {
 	struct dpa_config cfg;
@@ -374,7 +377,7 @@ Test(config, faults)
 	}
 }
 
-/* The kernel's text of a rate says the same as the two fields. */
+/* The kernel's text of a rate matches the two fields. */
 Test(config, speeds)
 {
 	static const struct {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The network in front of a port, as text and back. */
+/* test_links.c - the network in front of a port, from text and back. */
 #include <criterion/criterion.h>
 #include <string.h>
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Memory that packets name is copied by the kernel, by process_vm_readv and _writev or, where a
- * filter forbids these, through a pipe. Memory that is not there is EFAULT on every way, never a
+ * test_copy.c - the kernel copies memory that packets address, by process_vm_readv and _writev or,
+ * where a filter forbids these, through a pipe. Unmapped memory is EFAULT on every path, never a
  * signal.
  */
 #include <criterion/criterion.h>
@@ -53,7 +53,7 @@ static void teardown(void)
 
 TestSuite(copy, .init = setup, .fini = teardown);
 
-/* In the library's place: what is asked of Yama, which few test machines have. */
+/* Replaces the library's call that asks Yama, which few test machines have. */
 static uint32_t offers;
 
 int prctl(int option, ...)
@@ -71,7 +71,7 @@ int prctl(int option, ...)
 	return -1;
 }
 
-/* A process opens itself to others of its user only where it was told to. */
+/* A process opens itself to others of its user only if the setting requests it. */
 Test(copy, offered_only_when_asked_for)
 {
 	dpa_copy_offer(hw);
@@ -95,7 +95,7 @@ static uint64_t at(uint32_t off)
 	return (uintptr_t)mem + off;
 }
 
-/* Both ways; a sandbox may forbid the first one. */
+/* Run it by both paths; a sandbox may forbid the first one. */
 static void each_way(void (*fn)(void))
 {
 	uint64_t probe = 0x1122334455667788;
@@ -159,11 +159,12 @@ Test(copy, several_pieces)
 }
 
 /*
- * Messages of one number all over, ever larger, from sources at every offset: whoever finds the
- * last word of one finds the others of it. (The kernel's string instructions store in any order.)
+ * Messages filled with one number, ever larger, from sources at every offset: a reader that sees
+ * the last word of one sees its other words as well. (The kernel's string instructions store in any
+ * order.)
  */
 static struct {
-	int way; /* at once, in pieces */
+	int way; /* at once, in segments */
 	_Atomic bool over;
 } writer;
 
@@ -217,7 +218,7 @@ Test(copy, the_last_word_is_behind_all_others)
 	each_way(last_word);
 }
 
-/* And by way of the stage. */
+/* And by way of the bounce buffer. */
 Test(copy, the_last_word_off_the_stage_is_behind_all_others)
 {
 	dpa_stage_open(&hw->stage);
@@ -226,7 +227,7 @@ Test(copy, the_last_word_off_the_stage_is_behind_all_others)
 	dpa_stage_close(&hw->stage);
 }
 
-/* Where the last piece is shorter than the number, there is nothing to take apart. */
+/* If the last segment is shorter than the number, nothing must be separated. */
 Test(copy, what_is_apart)
 {
 	static uint8_t b[64];
@@ -244,7 +245,7 @@ Test(copy, what_is_apart)
 	cr_expect_eq(out[1].iov_len, 1);
 }
 
-/* Holes at the begin, in the middle and at the end, of what is read and of what is written. */
+/* Holes at the begin, in the middle and at the end, of source and destination. */
 static void holes(void)
 {
 	static const struct {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Many short payloads to their places by one call: all of them, or up to one whose place is not
- * there; and whatever happens to the descriptor in between, what was to be written is written.
+ * test_stage.c - many short payloads to their destinations by one call: all of them, or up to one
+ * with an unmapped destination. They are written whatever happens to the descriptor in between.
  */
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -51,7 +51,7 @@ static uint64_t at(uint32_t off)
 	return (uintptr_t)mem + off;
 }
 
-/* calls so far, of the first piece: the second word of its header */
+/* calls so far, with the first segment: the second word of its header */
 static uint64_t calls(void)
 {
 	return ((const uint64_t *)(void *)hw->stage.base)[1];
@@ -105,7 +105,7 @@ Test(stage, a_piece_has_its_size)
 	free(src);
 }
 
-/* Up to the one that is not there, whose own first bytes may be. */
+/* Up to the unmapped one, of which the first bytes may be written. */
 Test(stage, up_to_a_hole)
 {
 	uint8_t src[64];
@@ -152,7 +152,7 @@ Test(stage, pieces_come_back)
 	cr_expect_eq(hw->stage.taken, 0);
 }
 
-/* closefrom(2): others copy. */
+/* closefrom(2): other code copies. */
 Test(stage, its_descriptor_was_closed)
 {
 	struct dpa_puts p;
@@ -166,7 +166,7 @@ Test(stage, its_descriptor_was_closed)
 	cr_expect_eq(memcmp(mem + 5, "abc", 3), 0);
 }
 
-/* The number is somebody else's: what he has is read once, written over, and never read again. */
+/* The number belongs to other code: its data is read once, overwritten, and never read again. */
 Test(stage, its_number_is_somebody_elses)
 {
 	uint8_t theirs[64] = {0}, src[64];
@@ -186,7 +186,7 @@ Test(stage, its_number_is_somebody_elses)
 	close(fd);
 }
 
-/* No open(2) of the application's gets the number by chance, and a child has neither of both. */
+/* No open(2) of the application gets the number by chance, and a child has neither of both. */
 Test(stage, its_number_is_a_high_one)
 {
 	struct rlimit lim;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Events of a CQ: for what comes after the arming, and for what was not polled before it. */
+/*
+ * test_arm.c - events of a CQ: for entries after the arming, and for entries that were not polled
+ * before it.
+ */
 #include <criterion/criterion.h>
 #include <errno.h>
 #include "harness.h"
@@ -41,7 +44,7 @@ static void push(uint8_t status, uint8_t flags)
 	dpa_cq_push(cq, &e);
 }
 
-/* Events since the last call. */
+/* Return the number of events since the last call. */
 static uint32_t came(void)
 {
 	uint32_t n = events;
@@ -50,7 +53,7 @@ static uint32_t came(void)
 	return n;
 }
 
-/* A shift by 32 is one by 0 on some processors: such a CQ had a mask of its driver's choosing. */
+/* A shift by 32 is one by 0 on some processors: such a CQ had a mask of its driver's choice. */
 Test(cq_arm, more_entries_than_there_are)
 {
 	struct dpa_cq_attr a = {.buf = buf, .ci = &ci};
@@ -77,7 +80,9 @@ Test(cq_arm, what_comes_after)
 	done();
 }
 
-/* A program that takes some entries an event and arms for the others must not wait for ever. */
+/*
+ * A program that takes some entries for each event and arms for the others must not wait for ever.
+ */
 Test(cq_arm, what_was_left)
 {
 	make(0);
@@ -99,8 +104,10 @@ Test(cq_arm, what_was_left)
 	done();
 }
 
-/* An event, arming, then polling what it told of: the next event is for the next entry, or a
- * program that posts when it is told finds no room. */
+/*
+ * An event, arming, then polling the reported entry: the next event is for the next entry;
+ * otherwise a program that posts after each event finds no room.
+ */
 Test(cq_arm, one_at_a_time)
 {
 	make(0);
@@ -139,16 +146,16 @@ Test(cq_arm, left_ones_that_are_asked_for)
 	done();
 }
 
-/* The ring goes round, and the record holds whatever the application wrote. */
+/* The ring wraps around, and the record holds any value that the application wrote. */
 Test(cq_arm, wrapped_and_wild)
 {
 	make(0);
 	for (uint32_t i = 0; i < 40; i++) {
 		push(0, i % 16 == 15 ? DPA_CQE_F_SOLICITED : 0);
-		came(); /* of the arming before */
+		came(); /* of the previous arming */
 		ci = i;
 		dpa_hw_arm_cq(cq, true);
-		came(); /* it may have been told of */
+		came(); /* it may have been reported */
 		dpa_hw_arm_cq(cq, true);
 		cr_expect_eq(came(), i % 16 == 15, "%u", i);
 		ci = i + 1;
@@ -160,7 +167,7 @@ Test(cq_arm, wrapped_and_wild)
 	done();
 }
 
-/* Where overruns are ignored nobody need keep the consumer index: it tells nothing. */
+/* If overruns are ignored, the consumer index may be stale: it is not used. */
 Test(cq_arm, overrun_ignored)
 {
 	make(DPA_CQ_IGNORE_OVERRUN);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The laps in CQEs: what the reader of a CQ that was written over goes on with. */
+/*
+ * test_laps.c - the lap marks in CQEs: the position at which the reader of an overwritten CQ
+ * continues.
+ */
 #include <string.h>
 #include <criterion/criterion.h>
 #include <dpa_hw.h>
@@ -21,7 +24,7 @@ static void write_up_to(uint32_t from, uint32_t pi, uint32_t log_size)
 	}
 }
 
-/* The reader is at `at`, with the lap before it in the buffer; `n` entries are written. */
+/* The reader is at `at`, with the previous lap in the buffer; `n` entries are written. */
 static void check(uint32_t at, uint32_t n, uint32_t log_size)
 {
 	uint32_t size = 1u << log_size, want = n > size ? at + n - size : at, got, ahead;
@@ -56,7 +59,7 @@ Test(cq_laps, nothing_was_ever_written)
 	}
 }
 
-/* The owner bytes are the same again: the reader has nothing until one more entry comes. */
+/* The owner bytes are the same again: the reader finds no entry until one more is written. */
 Test(cq_laps, exactly_as_many_laps_as_are_counted)
 {
 	memset(buf, 0, sizeof(buf));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Moderation: the event waits for entries or for time, whichever comes first. */
+/* test_moderate.c - moderation: the event waits for entries or for time, whichever comes first. */
 #include <criterion/criterion.h>
 #include "eu/progress.h"
 #include "harness.h"
@@ -78,7 +78,7 @@ Test(cq_moderate, so_long)
 	done();
 }
 
-/* Entries that were polled meanwhile make no event; the CQ stays armed. */
+/* Entries that were polled meanwhile cause no event; the CQ stays armed. */
 Test(cq_moderate, polled_before)
 {
 	make(100, 50);
@@ -108,7 +108,7 @@ Test(cq_moderate, switched_off)
 	done();
 }
 
-/* Destroyed while an event is held: nobody comes back to it. */
+/* Destroyed while an event is held: no later access to it. */
 Test(cq_moderate, destroyed_while_held)
 {
 	make(100, 50);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* A CQ that gets copies of another one's entries. */
+/* test_tap.c - a mirror CQ, which gets copies of another one's entries. */
 #include <errno.h>
 #include <criterion/criterion.h>
 #include "harness.h"

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Completions that go to their CQ together: what a batch of packets brings is there at once. */
+/*
+ * test_together.c - completions that go to their CQ together: those of one batch of packets become
+ * visible at once.
+ */
 #include <criterion/criterion.h>
 #include <string.h>
 #include "ctx/cq.h"
@@ -25,7 +28,7 @@ static uint32_t entries(void)
 	return n;
 }
 
-/* Records how many entries the callback finds. */
+/* Record how many entries the callback finds. */
 static void on_comp(void *arg)
 {
 	events++;
@@ -73,7 +76,7 @@ Test(cq_together, one_event_behind_all)
 	put(2, 8);
 	cr_expect_eq(events, 1u, "not armed again");
 	ci = 10;
-	put(FULL, 10); /* round the end */
+	put(FULL, 10); /* around the end */
 	cr_expect_eq(entries(), FULL);
 	done();
 }
@@ -115,7 +118,7 @@ static void on_batch(void *arg)
 		;
 }
 
-/* The receiver's part of a batch: through the lane, as it comes. */
+/* Receive a batch through the ring, as it arrives. */
 Test(cq_together, what_one_batch_brings)
 {
 	struct th *t = th_new(&(struct th_opt){0});
@@ -146,7 +149,7 @@ Test(cq_together, what_one_batch_brings)
 	th_free(t);
 }
 
-/* Messages that a CQ has no room for end their QP, what it had room for is there. */
+/* Messages for which a CQ has no room end their QP; completions with room are written. */
 Test(cq_together, a_batch_that_is_too_long)
 {
 	struct th *t = th_new(&(struct th_opt){0});

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The translation of preprocessed CUDA C++: text in, text out. */
+/* test_translate.c - the translation of preprocessed CUDA C++: text in, text out. */
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -13,7 +13,7 @@ const char text_program[] = "test_translate";
 
 static char messages[4096];
 
-/* The translation without blanks at its ends; NULL: there were messages. */
+/* Translate, and remove blanks at the ends; NULL: there were messages. */
 static char *run(const char *in, bool separate)
 {
 	struct translate_options options = {.separate = separate};
@@ -27,7 +27,7 @@ static char *run(const char *in, bool separate)
 	return out;
 }
 
-/* Blanks do not count: the translation leaves some where a word was. */
+/* Remove blanks: the translation leaves some in place of a word. */
 static void squeeze(char *to, const char *from)
 {
 	for (; *from; from++)
@@ -77,7 +77,7 @@ Test(translate, launches)
 	becomes("return f<T><<<1,1>>>(), 0;", "return (::dpa_cuda::config(1,1), f<T> ()), 0;");
 }
 
-/* Tokens that stood together do so afterwards: 1 << 20 had become 1 < < 20. */
+/* Adjacent tokens stay adjacent: 1 << 20 had become 1 < < 20. */
 Test(translate, shifts_in_a_configuration)
 {
 	char *out = run("k<<<1, 1, 1 << 20>>>(); k<<<a && b, c->d, e::f>>>();", false);
@@ -155,7 +155,7 @@ Test(translate, printf_of_the_device)
 		"n::printf(\"e\"); }void g() { printf(\"h\"); }");
 }
 
-/* Nothing in a string, a character, a comment or a raw string is CUDA. */
+/* Text in a string, a character, a comment or a raw string is not CUDA. */
 Test(translate, text_is_left_alone)
 {
 	static const char in[] = "a = \"__global__ k<<<1>>>() \\\" \"; b = '<'; c = "
@@ -197,7 +197,7 @@ Test(translate, operators)
 		"struct s { int operator()(int x) const { ::dpa_cuda_printf(\"x\"); } };");
 }
 
-/* All that is cut off somewhere, and bytes in any order, end; the fuzz target goes on from here. */
+/* Truncated input, and bytes in any order, end; the fuzz target continues from here. */
 Test(translate, any_text_ends)
 {
 	static const char in[] =

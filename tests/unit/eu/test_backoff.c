@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Exponential back-off by itself. */
+/* test_backoff.c - exponential back-off alone. */
 #include <criterion/criterion.h>
 #include "util/backoff.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Work that is posted to an EU is carried out, whenever it falls asleep and wherever the QP is
- * moved meanwhile. A wake-up that is lost is the time limit of the suite.
+ * test_eu.c - work that is posted to an EU is carried out, at any moment of its sleep and any move
+ * of the QP. A lost wake-up ends at the time limit of the suite.
  */
 #include <criterion/criterion.h>
 #include <sys/mman.h>
@@ -19,9 +19,9 @@ struct side {
 	struct dpa_hw_qp *qp;
 	struct dpa_uar_slot slot __attribute__((aligned(64)));
 	struct dpa_dbrec dbrec __attribute__((aligned(64)));
-	_Atomic uint32_t done; /* the producer index that was carried out */
+	_Atomic uint32_t done; /* the producer index up to which work is done */
 	_Atomic uint32_t runs, bfs, rings;
-	_Atomic pid_t by; /* the thread that did it last */
+	_Atomic pid_t by; /* the thread that did the last work */
 	uint32_t pi;
 };
 
@@ -32,7 +32,7 @@ static _Atomic(struct side *) at_bedtime; /* is posted to between the last round
 
 static void post(struct side *s);
 
-/* --------------------------------------------------- what eu.c stands on */
+/* ---------------------------------------------------- stand-ins for eu.c */
 
 uint32_t dpa_spin_pauses = 200;
 
@@ -98,7 +98,7 @@ int dpa_progress_once(struct dpa_hw *h)
 	return 0;
 }
 
-/* The last call of an EU before it goes to sleep. */
+/* The last call of an EU before it sleeps. */
 void dpa_settle_kicks(struct dpa_hw *h)
 {
 	struct side *s = atomic_exchange(&at_bedtime, NULL);
@@ -202,7 +202,7 @@ Test(eu, no_wake_up_is_lost)
 	cr_expect_eq(atomic_load(&side[0].rings), 0u);
 }
 
-/* The poster looks at the sleep word when it is not set yet: the EU looks again. */
+/* The poster reads the sleep word before it is set: the EU checks again. */
 Test(eu, a_doorbell_just_before_it_sleeps_is_seen)
 {
 	struct side *s = &side[0];
@@ -217,7 +217,7 @@ Test(eu, a_doorbell_just_before_it_sleeps_is_seen)
 	}
 }
 
-/* Of one number there is one, for all QPs; without a number it is the first of the policy. */
+/* Each number exists once, for all QPs; without a number it is the first of the policy. */
 Test(eu, numbers)
 {
 	hw->cfg.placement.num_eus = 1;
@@ -239,7 +239,7 @@ Test(eu, numbers)
 	cr_expect_neq(atomic_load(&side[0].by), atomic_load(&side[2].by));
 }
 
-/* The doorbell woke the EU that the QP was taken from: the one that has it now sleeps. */
+/* The doorbell woke the EU from which the QP was taken: its present EU sleeps. */
 Test(eu, what_was_posted_before_a_move_is_carried_out)
 {
 	struct side *s = &side[0];
@@ -272,7 +272,7 @@ static void *poster(void *arg)
 	return NULL;
 }
 
-/* Posts while the QP goes from EU to EU and back to its poster. */
+/* Posts while the QP moves between EUs and back to its poster. */
 Test(eu, moves_lose_nothing)
 {
 	struct side *s = &side[0];
@@ -303,13 +303,13 @@ Test(eu, a_qp_taken_away_is_left_alone)
 	runs = atomic_load(&s->runs);
 	for (int i = 0; i < 200; i++) {
 		write_doorbell(s);
-		post(&side[1]); /* the EU comes by */
+		post(&side[1]); /* the EU polls it */
 		until_done(&side[1]);
 	}
 	cr_expect_eq(atomic_load(&s->runs), runs);
 }
 
-/* The holder of the QP's lock carries it out: the EU leaves a note and does not wait. */
+/* The holder of the QP's lock carries the work out: the EU leaves a note and does not wait. */
 Test(eu, a_qp_at_work_gets_a_note)
 {
 	struct side *s = &side[0];
@@ -344,7 +344,7 @@ static void watch_begins(struct watched *w, struct side *s)
 	cr_assert_eq(dpa_hw_watch_sq(s->qp, &w->word), 0);
 }
 
-/* A poster that never calls the device; one block. */
+/* Post without a call of the device; one block. */
 static void post_by_word(struct watched *w)
 {
 	struct side *s = w->s;
@@ -370,7 +370,7 @@ static void by_word_until_done(struct watched *w)
 	free_blocks(w->s);
 }
 
-/* Whatever the EU is at: spinning, going to sleep, asleep with nobody to wake it. */
+/* In any state of the EU: spinning, falling asleep, asleep without a wake-up. */
 Test(eu, a_watched_word_is_seen_without_a_doorbell)
 {
 	static struct watched w;
@@ -397,7 +397,7 @@ Test(eu, a_watched_word_is_seen_without_a_doorbell)
 	dpa_watch_free(w.s->qp);
 }
 
-/* Of one look: all short ones, but the first few of those with a payload. */
+/* In one check: all short ones, but only the first few of those with a payload. */
 Test(eu, long_messages_are_taken_in_parts)
 {
 	static uint8_t sq[1024 * DPA_WQEBB] __attribute__((aligned(64)));
@@ -407,12 +407,12 @@ Test(eu, long_messages_are_taken_in_parts)
 	qp->sq = sq;
 	qp->sq_mask = 1023;
 	qp->transport = DPA_BTH_RC;
-	qp->state = DPA_QPS_SQD; /* its EU does not look */
+	qp->state = DPA_QPS_SQD; /* its EU does not check it */
 	cr_assert_eq(dpa_hw_watch_sq(qp, &word), 0);
 	for (uint32_t i = 0; i < 1000; i++)
 		dpa_wqe_put_ctrl((void *)(sq + i * DPA_WQEBB), DPA_OP_SEND, 0, 1, 0, i, i, 0,
 				 i < 300 ? 64 : 4096, 0);
-	dpa_qplock_lock(&qp->lock); /* its EU passes it by from now on */
+	dpa_qplock_lock(&qp->lock); /* its EU skips it from now on */
 	__atomic_store_n(&word, 300, __ATOMIC_RELEASE);
 	__atomic_store_n(&qp->state, DPA_QPS_RTS, __ATOMIC_RELAXED);
 	dpa_watch_take(qp);
@@ -430,7 +430,7 @@ Test(eu, long_messages_are_taken_in_parts)
 	dpa_watch_free(qp);
 }
 
-/* How an EU with nothing to do sleeps: with a timer only while something can be posted so. */
+/* Sleep of an EU without work: with a timer only while words are watched. */
 Test(eu, no_timer_without_a_reason)
 {
 	static struct watched w;
@@ -463,7 +463,7 @@ Test(eu, no_timer_without_a_reason)
 	dpa_watch_free(w.s->qp);
 }
 
-/* A word that is stored too early waits for RTS, where modify wakes the EU. */
+/* A word that is stored too early waits for RTS; then modify wakes the EU. */
 Test(eu, a_word_stored_before_rts_counts_then)
 {
 	static struct watched w;
@@ -474,7 +474,7 @@ Test(eu, a_word_stored_before_rts_counts_then)
 	dpa_hw_kick_sq(qp);
 	post_by_word(&w);
 	until_asleep(eu_of(w.s));
-	while (!slot_seen(qp)) /* an EU in the midst of its look */
+	while (!slot_seen(qp)) /* an EU in the middle of its check */
 		dpa_hw_kick_sq(qp);
 	until_asleep(eu_of(w.s));
 	cr_expect_eq(atomic_load(&w.s->done), 0u);
@@ -487,7 +487,7 @@ Test(eu, a_word_stored_before_rts_counts_then)
 	dpa_watch_free(qp);
 }
 
-/* An error of the device's own ends SQD or RTR: the posted and the later WQEs are flushed. */
+/* An error of the device ends SQD or RTR: the posted and the later WQEs are flushed. */
 static void error_comes(uint8_t state)
 {
 	static struct watched w;
@@ -521,7 +521,9 @@ Test(eu, a_word_stored_before_an_error_in_rtr_is_flushed)
 	error_comes(DPA_QPS_RTR);
 }
 
-/* A QP that an EU has by policy is its own again behind the watch, and posted to by doorbell. */
+/*
+ * After a watch a QP that an EU has by policy has its normal owner, and is posted to by doorbell.
+ */
 Test(eu, doorbells_behind_a_watch)
 {
 	struct dpa_hw_qp *qp = side[0].qp;
@@ -535,7 +537,7 @@ Test(eu, doorbells_behind_a_watch)
 		post(&side[0]);
 		until_done(&side[0]);
 		dpa_qplock_lock(&qp->lock);
-		dpa_watch_free(qp); /* as RESET does, beside the EU */
+		dpa_watch_free(qp); /* as RESET does, concurrently with the EU */
 		qp->req.send_idx = qp->req.una_idx = side[0].pi;
 		dpa_qp_leave(qp);
 		post(&side[0]);
@@ -544,7 +546,10 @@ Test(eu, doorbells_behind_a_watch)
 	}
 }
 
-/* The memory is the owner's again when the call returns: a page that is gone would tell. */
+/*
+ * The memory belongs to the owner again when the call returns: an access to a removed page would
+ * fault.
+ */
 Test(eu, a_word_is_not_read_behind_the_end)
 {
 	struct dpa_hw_qp *qp = side[0].qp;
@@ -593,7 +598,7 @@ static struct dpa_wqe_ctrl *blueflame(struct side *s, uint8_t nbb, uint32_t inde
 	return c;
 }
 
-/* True: the EU took the WQE from the slot; false: from the SQ. It does one of the two. */
+/* True: the EU took the WQE from the slot; false: from the SQ. */
 static bool from_slot(struct side *s)
 {
 	uint32_t runs = atomic_load(&s->runs), bfs = atomic_load(&s->bfs);
@@ -604,7 +609,7 @@ static bool from_slot(struct side *s)
 	return atomic_load(&s->bfs) != bfs;
 }
 
-/* Other processes can write to a slot; the doorbell record they cannot reach. */
+/* Other processes can write to a slot, but not to the doorbell record. */
 Test(eu, a_blueflame_write_that_nobody_posted)
 {
 	struct side *s = &side[0];
@@ -618,7 +623,7 @@ Test(eu, a_blueflame_write_that_nobody_posted)
 		}
 }
 
-/* device-reference, 2.2: what is torn, overtaken or of no size is taken from the SQ. */
+/* device-reference, 2.2: a torn, overtaken or sizeless write is replaced by the SQ. */
 Test(eu, blueflame_writes_that_came_together_are_used)
 {
 	struct side *s = &side[0];
@@ -627,7 +632,7 @@ Test(eu, blueflame_writes_that_came_together_are_used)
 	for (uint8_t nbb = 1; nbb <= DPA_BF_BLOCKS; nbb++) {
 		blueflame(s, nbb, 40);
 		cr_expect(from_slot(s), "%u blocks", nbb);
-		for (uint32_t i = 8; i < nbb * 64u; i += 8) { /* each word of an earlier one */
+		for (uint32_t i = 8; i < nbb * 64u; i += 8) { /* each word from an earlier write */
 			blueflame(s, nbb, 40);
 			s->slot.bf[i] ^= 0x10;
 			cr_expect_not(from_slot(s), "%u blocks, byte %u", nbb, i);
@@ -664,15 +669,17 @@ static struct sched_says sched_says(void)
 	return a;
 }
 
-/* A thread of the device's has a short slice where the kernel knows of slices, else all as before;
- * its niceness and policy are the application's in any case. */
+/*
+ * A thread of the device has a short slice if the kernel supports slices, otherwise all is
+ * unchanged; its niceness and policy are always those of the application.
+ */
 Test(eu, runs_soon)
 {
 	struct sched_param none = {0};
 	struct sched_says a;
 	int niceness;
 
-	/* whatever the tests themselves are run with; no error: -1 may be one */
+	/* independent of those of the test itself; no error: -1 may be valid */
 	errno = 0;
 	niceness = nice(3);
 	cr_assert_eq(errno, 0);

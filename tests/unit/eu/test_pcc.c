@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * On which thread a congestion control algorithm runs, by placement (docs/congestion.md): one that
- * writes down who calls it, under the real transport, on real EUs.
+ * test_pcc.c - the thread on which a congestion control algorithm runs, by placement
+ * (docs/congestion.md): an algorithm that records its calling thread, under the real transport, on
+ * real EUs.
  */
 #include <criterion/criterion.h>
 #include <fcntl.h>
@@ -21,7 +22,7 @@ TestSuite(eu_pcc, .timeout = 60);
 /* ------------------------------------------------- the algorithm that tells */
 
 static _Atomic uint32_t heard[DPA_PCC_EVENTS];
-static _Atomic pid_t by[DPA_PCC_EVENTS]; /* the thread of the last one */
+static _Atomic pid_t by[DPA_PCC_EVENTS]; /* the thread of the last call */
 
 static void tell_init(void *priv, const void *param, uint64_t now)
 {
@@ -38,7 +39,7 @@ static void tell_event(void *priv, const void *param, const struct dpa_pcc_event
 	atomic_fetch_add(&heard[ev->type], 1);
 }
 
-/* It wants to hear of everything and limits nothing. */
+/* It requests all events and limits nothing. */
 static void tell_get(const void *priv, const void *param, struct dpa_pcc_result *res)
 {
 	(void)priv;
@@ -55,10 +56,10 @@ static const struct dpa_pcc_algo tell = {
 /* --------------------------------------------------------------- the socket */
 
 static struct th *th;
-static _Atomic uint32_t comes; /* opcode of the packet that lies in the socket; 0: none */
+static _Atomic uint32_t comes; /* opcode of the packet in the socket; 0: none */
 static _Atomic uint32_t psn;
 
-/* The first thread that looks takes it. */
+/* The first thread that polls takes it. */
 int dpa_udp_rx(struct dpa_hw *hw)
 {
 	struct dpa_roce_pkt k = {.opcode = (uint8_t)atomic_exchange(&comes, 0),
@@ -94,7 +95,7 @@ static void teardown(void)
 	th_free(th);
 }
 
-/* One packet, asked for by a doorbell as any poster writes it. */
+/* Send one packet by a doorbell, as any poster does. */
 static void post(void)
 {
 	struct th_side *s = &th->a;
@@ -138,7 +139,7 @@ static bool is_eu(pid_t tid, const char *want)
 	return !strcmp(name, want);
 }
 
-/* The EU reports packets that it sends, and those that it takes off the socket. */
+/* The EU reports packets that it sends, and those that it takes from the socket. */
 Test(eu_pcc, on_an_eu_by_eu_placement)
 {
 	static const struct {
@@ -162,8 +163,10 @@ Test(eu_pcc, on_an_eu_by_eu_placement)
 	teardown();
 }
 
-/* An application that polls takes packets off the socket as well, and what they say is told there
- * and then: not handed to the EU. */
+/*
+ * An application that polls takes packets from the socket as well, and reports their events itself:
+ * it does not hand them to the EU.
+ */
 Test(eu_pcc, what_the_application_takes_is_told_by_it)
 {
 	setup();

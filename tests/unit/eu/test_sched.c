@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* SPIN, ASSIST or SLEEP: the decisions, under a clock of the test's own. */
+/* test_sched.c - SPIN, ASSIST or SLEEP: the decisions, under a clock of the test. */
 #include <criterion/criterion.h>
 #include <unistd.h>
 #include <sys/eventfd.h>
@@ -34,7 +34,10 @@ static void open_socket(void)
 	atomic_store(&hw->udp->fd, fd);
 }
 
-/* ns of passes without packets until the progress thread sleeps; the clock goes on by 1 us each. */
+/*
+ * Return the ns of passes without packets until the progress thread sleeps; each advances the clock
+ * by 1 us.
+ */
 static uint64_t spins_for(struct dpa_spin *s)
 {
 	uint64_t from = th_now;

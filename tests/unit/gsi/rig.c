@@ -538,7 +538,7 @@ void gt_message(uint8_t *mad, uint16_t attr, uint32_t local_id, uint32_t remote_
 {
 	struct dpa_mad m = {.attr = attr, .tid = remote_id};
 
-	m.rtu.local_id = local_id; /* the same place in all of them */
+	m.rtu.local_id = local_id; /* the same offset in all of them */
 	m.rtu.remote_id = remote_id;
 	if (!dpa_mad_encode(&m, mad))
 		abort();

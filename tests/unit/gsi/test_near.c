@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* QP1 between the processes of a board: who gets what, and what the dead leave. */
+/*
+ * test_near.c - QP1 between the processes of a board: the receivers of MADs, and the state that
+ * dead processes leave.
+ */
 #include <criterion/criterion.h>
 #include <endian.h>
 #include <errno.h>
@@ -31,7 +34,7 @@ static bool nothing(struct gt_proc *p)
 Test(gsi_near, a_request_and_its_answers)
 {
 	struct dpa_gsi_addr there = gt_path(1, 1);
-	struct gt_proc p[3]; /* one asks, one listens, one is beside */
+	struct gt_proc p[3]; /* one connects, one listens, one is a bystander */
 	uint8_t mad[DPA_MAD_BYTES];
 	struct dpa_gsi_service s = gt_service(7174);
 	struct gt_answer a;
@@ -64,7 +67,7 @@ Test(gsi_near, a_request_and_its_answers)
 	stop(p, 3);
 }
 
-/* A listener at an address goes before one at all of them, whichever was first. */
+/* A listener at an address precedes one at all addresses, in any order of creation. */
 Test(gsi_near, services_by_address)
 {
 	struct gt_proc p[3];
@@ -74,7 +77,7 @@ Test(gsi_near, services_by_address)
 	struct gt_answer a;
 	uint32_t handle;
 
-	/* 127.0.0.2 is an address of the namespace because the test says so */
+	/* the test itself adds 127.0.0.2 to the namespace */
 	if (system("ip addr add 127.0.0.2/8 dev lo"))
 		cr_skip_test("no address can be added: not root");
 	start(p, 3);
@@ -91,7 +94,7 @@ Test(gsi_near, services_by_address)
 	cr_assert_eq(gt_send(&p[0], &to2, mad), 0);
 	cr_assert(gt_recv(&p[1], &a));
 	cr_expect_arr_eq(a.mad, mad, sizeof(mad));
-	/* another port space of the same number is another service */
+	/* the same number in another port space is another service */
 	mad[DPA_MAD_HDR + 8 + 5] = 0x11;
 	cr_assert_eq(gt_send(&p[0], &to2, mad), 0);
 	cr_assert(gt_recv(&p[0], &a), "nobody's: back to who sent it");
@@ -144,7 +147,7 @@ Test(gsi_near, what_is_nobodys_comes_back)
 	cr_assert_eq(gt_send(&p[0], &there, mad), 0);
 	cr_assert(gt_recv(&p[0], &a));
 	cr_expect(nothing(&p[1]));
-	/* now it is somebody's */
+	/* now a process owns it */
 	cr_expect_not(gt_pass_on(&p[0], &a.addr, a.mad));
 	struct dpa_gsi_service s = gt_service(4);
 
@@ -157,7 +160,7 @@ Test(gsi_near, what_is_nobodys_comes_back)
 	stop(p, 2);
 }
 
-/* The same where processes of the board meet on the wire: a MAD came to any of them. */
+/* The same where processes of the board meet on the wire: any of them may get a MAD. */
 Test(gsi_near, what_is_nobodys_comes_back_by_wire)
 {
 	struct dpa_gsi_addr there = gt_path(1, 1);
@@ -177,7 +180,7 @@ Test(gsi_near, what_is_nobodys_comes_back_by_wire)
 	stop(p, 4);
 }
 
-/* A REJ of a sender that was told no id (reason 4) finds its connection by GUID. */
+/* A REJ of a sender that has no id (reason 4) finds its connection by GUID. */
 Test(gsi_near, a_reject_without_id)
 {
 	struct gt_proc p[2];
@@ -244,7 +247,7 @@ Test(gsi_near, a_burst)
 		for (uint32_t i = 0; i < 3000; i++) {
 			gt_req(mad, i + 1, 9, 1);
 			while ((rc = gt_send(&p[0], &there, mad)) == ENOBUFS)
-				; /* the receiver has not got the processor */
+				; /* the receiver has not run yet */
 			cr_assert_eq(rc, 0);
 		}
 		for (uint32_t i = 0; i < 3000; i++) {
@@ -276,7 +279,7 @@ static struct dpa_gsi_id some_id(struct gt_proc *p, uint32_t n)
 
 #define IDS 40
 
-/* Each id that a killed process had is taken by exactly one of those that are left. */
+/* Each id of a killed process is taken by exactly one of the remaining ones. */
 Test(gsi_near, orphans_once_each)
 {
 	struct gt_proc p[4];
@@ -286,7 +289,7 @@ Test(gsi_near, orphans_once_each)
 	start(p, 4);
 	for (uint32_t i = 0; i < IDS; i++)
 		had[i] = some_id(&p[0], i + 1);
-	gt_id_new(&p[0]); /* nothing is to be told of that one */
+	gt_id_new(&p[0]); /* there is nothing to report for that one */
 	some_id(&p[1], 500);
 	gt_kill(&p[0]);
 	cr_assert(gt_orphan(&p[1], &got), "within a second or so");
@@ -318,7 +321,7 @@ Test(gsi_near, each_process_learns_that_one_died)
 	stop(p + 1, 2);
 }
 
-/* It is the heir's own: messages for it come there. */
+/* It belongs to the heir: messages for it arrive there. */
 Test(gsi_near, an_orphan_goes_on)
 {
 	struct gt_proc p[3];
@@ -340,7 +343,7 @@ Test(gsi_near, an_orphan_goes_on)
 	stop(p + 1, 2);
 }
 
-/* All of them were killed: the next process of the board finds what they left. */
+/* All of them were killed: the next process of the board finds their ids. */
 Test(gsi_near, the_next_comer)
 {
 	struct gt_proc p[2], next;
@@ -361,7 +364,7 @@ Test(gsi_near, the_next_comer)
 	gt_stop(&next);
 }
 
-/* exit() says no more than SIGKILL does. */
+/* exit() leaves the same state as SIGKILL. */
 Test(gsi_near, exit_without_a_word)
 {
 	struct gt_proc p, next;
@@ -401,7 +404,7 @@ Test(gsi_near, closed)
 	stop(p, 2);
 }
 
-/* Nobody has QP1 open, but somebody could: it is told. */
+/* No process has QP1 open, but one could: it is notified. */
 Test(gsi_near, need)
 {
 	struct gt_proc p, idle, late;
@@ -419,7 +422,7 @@ Test(gsi_near, need)
 	gt_id_free(&idle, got.local_id);
 	id = some_id(&idle, 2);
 	gt_kill(&idle);
-	/* the next comer, too */
+	/* a later process, too */
 	gt_start(&late, "board", 0, false);
 	gt_want_need(&late);
 	cr_assert(gt_needed(&late, 1));

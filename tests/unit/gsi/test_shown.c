@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The output of dpactl ps, read by another program. */
+/* test_shown.c - the output of dpactl ps, read by another program. */
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -7,7 +7,7 @@
 
 TestSuite(gsi_shown, .init = gt_setup, .fini = gt_teardown, .timeout = 60);
 
-/* Python's opinion on d, what dpactl ps says. */
+/* Return whether a condition of Python holds for d, the output of dpactl ps. */
 static bool holds(const char *what)
 {
 	char cmd[2048], board[128];
@@ -50,7 +50,7 @@ Test(gsi_shown, ps)
 	gt_stop(&p[1]);
 }
 
-/* Nobody is on it, but the next process has something to do. */
+/* No process is attached, but the next one has work to do. */
 Test(gsi_shown, status_of_an_heirless_board)
 {
 	struct dpa_gsi_id id = {.tell_peer = 1}, got;
@@ -72,7 +72,7 @@ Test(gsi_shown, status_of_an_heirless_board)
 	cr_expect_neq(system(cmd), 0);
 }
 
-/* 0: they agree; 77: there is no tshark. */
+/* 0: they agree; 77: tshark is not available. */
 static int dissects(const char *file, const char *attributes)
 {
 	char cmd[1024];
@@ -86,7 +86,9 @@ static int dissects(const char *file, const char *attributes)
 	return WEXITSTATUS(system(cmd));
 }
 
-/* Of the rings between processes, too, a capture shows QP 1 at both ends, and the MAD goes on. */
+/*
+ * A capture shows QP 1 at both ends for the rings between processes, too, and the MAD is delivered.
+ */
 Test(gsi_shown, captured)
 {
 	struct dpa_gsi_addr there = gt_path(1, 1);
@@ -113,7 +115,7 @@ Test(gsi_shown, captured)
 	cr_assert_eq(gt_send(&p[1], &there, mad), 0);
 	cr_assert(gt_recv(&p[0], &a));
 	cr_expect_arr_eq(a.mad, mad, sizeof(mad));
-	/* nobody's, which goes back to its sender */
+	/* without an owner: it returns to its sender */
 	gt_message(mad, DPA_CM_DREQ, 5, id + 1);
 	cr_assert_eq(gt_send(&p[0], &there, mad), 0);
 	cr_assert(gt_recv(&p[0], &a));

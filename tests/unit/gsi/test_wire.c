@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* QP1 and the network: another host, and other boards of this one. */
+/* test_wire.c - QP1 and the network: another host, and other boards of this one. */
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <netinet/in.h>
@@ -50,7 +50,7 @@ Test(gsi_wire, out)
 	gt_stop(&p);
 }
 
-/* The kernel gives it to any process of the board that has the port open: by the sender's port. */
+/* The kernel passes it to any process of the board that has the port open: by the sender's port. */
 Test(gsi_wire, in_to_whose_it_is)
 {
 	struct dpa_gsi_service s = gt_service(7174);
@@ -114,7 +114,10 @@ Test(gsi_wire, what_is_not_taken)
 	gt_stop(&p);
 }
 
-/* Nobody's: any process with QP1 open has to refuse it; if there is none, one that could. */
+/*
+ * Without an owner: any process with QP1 open must refuse it; if there is none, a process that
+ * could.
+ */
 Test(gsi_wire, nobodys)
 {
 	uint8_t mad[DPA_MAD_BYTES];
@@ -129,7 +132,7 @@ Test(gsi_wire, nobodys)
 	cr_assert(gt_recv(&p, &a));
 	gt_want_need(&p);
 	gt_close(&p);
-	gw_send(&w, &right, mad); /* UDP port 4791 is open still */
+	gw_send(&w, &right, mad); /* UDP port 4791 is still open */
 	cr_assert(gt_needed(&p, 1));
 	cr_assert_eq(gt_open(&p), 0);
 	gw_send(&w, &right, mad);
@@ -142,7 +145,7 @@ Test(gsi_wire, nobodys)
 
 static uid_t other_user(void)
 {
-	return getuid() == 0 ? 65534 : 0; /* else of the same user */
+	return getuid() == 0 ? 65534 : 0; /* otherwise the same user */
 }
 
 Test(gsi_wire, two_boards)
@@ -161,7 +164,7 @@ Test(gsi_wire, two_boards)
 	gt_start(&p[1], "two", other_user(), true);
 	gt_start(&p[2], "two", other_user(), true);
 	cr_assert_neq(p[0].num, p[1].num);
-	/* the listener's claim, which here the test makes in its stead */
+	/* the listener's claim, which the test makes here */
 	cr_assert_eq(dpa_cm_ports_path(path, sizeof(path)), 0);
 	cr_assert_eq(dpa_cm_ports_open(path, &ports), 0);
 	cr_assert_eq(dpa_cm_port_claim(ports, &c), 0);
@@ -190,7 +193,7 @@ Test(gsi_wire, two_boards)
 	cr_assert_eq(gt_send(&p[0], &there, mad), 0);
 	cr_assert(gt_recv(&p[2], &a));
 	cr_expect_arr_eq(a.mad, mad, sizeof(mad));
-	/* an id that its board does not know any more: one of its processes answers */
+	/* an id that its board does not have any more: one of its processes answers */
 	gt_id_free(&p[2], ids[1]);
 	gt_message(mad, DPA_CM_DREQ, ids[0], ids[1]);
 	cr_assert_eq(gt_send(&p[0], &there, mad), 0);
@@ -203,7 +206,7 @@ Test(gsi_wire, two_boards)
 		gt_stop(&p[i]);
 }
 
-/* Off the wire to a board that does not have it. */
+/* From the wire to a board that does not have it. */
 Test(gsi_wire, in_to_another_board)
 {
 	struct dpa_cm_claim c = {.ps = DPA_CM_PS_TCP, .port = 7174, .afonly = true};
@@ -241,7 +244,7 @@ Test(gsi_wire, in_to_another_board)
 		gt_stop(&p[i]);
 }
 
-/* Datagrams to the port that the packet came from. */
+/* Send datagrams to the port of the packet. */
 static void flood(const uint8_t *pkt)
 {
 	const struct sockaddr_in to = {.sin_family = AF_INET,
@@ -259,8 +262,8 @@ static void flood(const uint8_t *pkt)
 }
 
 /*
- * Is anybody there? The packet is one that a receiver ignores, and only an answer that quotes its
- * random number counts.
+ * Check that the host is alive. The packet is one that a receiver ignores, and only an answer that
+ * quotes its random number counts.
  */
 Test(gsi_wire, a_host_without_roce)
 {
@@ -291,7 +294,7 @@ Test(gsi_wire, a_host_without_roce)
 	cr_expect_arr_eq(dgid, there.dgid, 16);
 	cr_expect_eq(tid, nonce);
 	cr_expect_not(gt_refused(&p, dgid, &tid));
-	/* an answer does not keep the next packet back, nor one that goes elsewhere */
+	/* an answer does not hold back the next packet, nor one for another host */
 	gw_unreachable(&w, 3, pkt, GW_ALL);
 	cr_assert_eq(gt_probe(&p, &there, nonce + 1), 0);
 	cr_assert(gw_recv(&w, probe));

@@ -33,7 +33,10 @@ static uint32_t crc32(uint32_t crc, const uint8_t *p, size_t n)
 	return crc;
 }
 
-/* Annex A17.3.3: what changes on the way counts as ones. n: of the whole packet, ICRC included. */
+/*
+ * Annex A17.3.3: fields that change on the way count as ones. n: of the whole packet, ICRC
+ * included.
+ */
 static void icrc(const uint8_t *pkt, size_t n, uint8_t out[4])
 {
 	uint8_t head[8 + GW_IP + GW_UDP + GW_BTH];

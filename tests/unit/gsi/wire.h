@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * wire.h - the other host, made of raw sockets: IP, UDP, BTH, DETH and ICRC are the test's own,
+ * wire.h - the other host, made of raw sockets: the test makes IP, UDP, BTH, DETH and ICRC itself,
  * after the InfiniBand specification, 9.2 to 9.6 and annex A17.
  */
 #ifndef GSI_WIRE_H
@@ -21,10 +21,10 @@ struct gw {
 	uint8_t addr; /* 127.0.0.addr */
 };
 
-/* Opens the port of 127.0.0.addr, which is no address of the namespace's but is reached. */
+/* Open the port of 127.0.0.addr, which is not an address of the namespace but is reachable. */
 void gw_open(struct gw *w, uint8_t addr);
 void gw_close(struct gw *w);
-/* A packet from there to 127.0.0.1, with a right ICRC. */
+/* A packet from there to 127.0.0.1, with a correct ICRC. */
 struct gw_pkt {
 	uint16_t sport;
 	uint32_t dqpn, qkey;
@@ -32,9 +32,9 @@ struct gw_pkt {
 	uint32_t len; /* of the payload; 0: a MAD */
 };
 void gw_send(const struct gw *w, const struct gw_pkt *how, const uint8_t *mad);
-/* The next packet to port 4791 of this host, within 10 s; checks its IP, UDP and ICRC. */
+/* Receive the next packet to port 4791 of this host, within 10 s; checks its IP, UDP and ICRC. */
 bool gw_recv(const struct gw *w, uint8_t pkt[GW_ALL]);
-/* ICMP "destination unreachable" from there, which quotes `quoted` bytes of that packet. */
+/* Send ICMP "destination unreachable" from there, which quotes `quoted` bytes of that packet. */
 void gw_unreachable(const struct gw *w, uint8_t code, const uint8_t pkt[GW_ALL], uint32_t quoted);
 
 #endif

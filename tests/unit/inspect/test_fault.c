@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The faults: rates, the same again from the same seed, damage, and what is held back. */
+/*
+ * test_fault.c - the faults: rates, repetition from the same seed, damage, and frames that are held
+ * back.
+ */
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <string.h>
@@ -27,7 +30,7 @@ static void tally(const struct dpa_fault_spec *s, uint32_t n[DPA_FAULT_KINDS])
 	}
 }
 
-/* Five standard deviations of a binomial: fixed seeds, so it holds or it does not. */
+/* Five standard deviations of a binomial: the seeds are fixed, so the result is reproducible. */
 static void about(uint32_t n, double rate)
 {
 	double dev = (double)n - N * rate;
@@ -71,7 +74,7 @@ Test(fault, all_and_none)
 		cr_expect_eq(n[k], 0u);
 }
 
-/* The same seed gives the same; another rate or kind beside it changes nothing of a kind. */
+/* The same seed gives the same faults; another rate or kind does not change those of a kind. */
 Test(fault, repeats)
 {
 	struct dpa_fault_spec s = spec("drop=1%,corrupt=3%,seed=9"), t = s;
@@ -166,7 +169,7 @@ Test(fault, meant)
 	cr_expect_not(dpa_fault_meant(&s, p, 16));
 }
 
-/* ------------------------------------------------------------ what is held back */
+/* -------------------------------------------------------------------- held back */
 
 static struct dpa_fault q;
 static uint8_t bytes[64];
@@ -229,7 +232,9 @@ Test(fault, delayed_come_in_their_order)
 	dpa_fault_free(&q);
 }
 
-/* Each is overtaken as often as was decided, by frames to the same place only, or waits 1 ms. */
+/*
+ * Each is overtaken as often as was decided, only by frames to the same destination, or waits 1 ms.
+ */
 Test(fault, reordered)
 {
 	struct dpa_held *h;
@@ -256,7 +261,7 @@ Test(fault, reordered)
 	dpa_fault_free(&q);
 }
 
-/* However it is asked, no more than that many: and what went gives room again. */
+/* With any request, no more than that number; frames that left make room again. */
 Test(fault, the_store_is_bounded)
 {
 	uint32_t kept = 0;

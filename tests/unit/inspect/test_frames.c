@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Frames on their way: twice, later, not at all; and what a slot's packets are called. */
+/*
+ * test_frames.c - frames on their way: duplicated, delayed, dropped; and the names of an entry's
+ * packets.
+ */
 #include <criterion/criterion.h>
 #include <string.h>
 #include "ctx/hw.h"
@@ -14,7 +17,7 @@ static struct dpa_board_proc self;
 static _Atomic uint64_t cnt[DPA_BOARD_COUNTERS];
 static int emitted;
 
-/* Writes in front of the payload, as who takes a datagram may. */
+/* Write in front of the payload, as a receiver of a datagram may. */
 static void emit(void *arg, const struct dpa_frame *f)
 {
 	cr_expect_eq(f->p[0], 0x64, "headers as they were");

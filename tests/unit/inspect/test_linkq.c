@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The bottleneck's arithmetic: against cases computed by hand, and the waiting time of M/D/1. */
+/*
+ * test_linkq.c - the bottleneck's arithmetic: against cases computed by hand, and the waiting time
+ * of M/D/1.
+ */
 #include <criterion/criterion.h>
 #include <math.h>
 #include <string.h>
@@ -59,7 +62,7 @@ Test(linkq, a_delay_alone)
 	cr_expect_eq(dpa_linkq_queued(&q, &r, 5), 0u);
 }
 
-/* 8000 bits at 7 Gbit/s are 1142.857... ns: 7000 packets are 8 ms, and nothing is lost in between. */
+/* 8000 bits at 7 Gbit/s are 1142.857... ns: 7000 packets are 8 ms, without rounding loss. */
 Test(linkq, fractions_add_up)
 {
 	struct dpa_link_rule r = rule("rate=7G,queue=64M");
@@ -73,7 +76,7 @@ Test(linkq, fractions_add_up)
 	cr_expect_eq(arrive(&r, 9000000, 1000)->due, 9001143u, "the fraction of before is over");
 }
 
-/* One bit a second: no number on the way is too large. */
+/* One bit a second: no intermediate number overflows. */
 Test(linkq, slow_and_fast)
 {
 	struct dpa_link_rule r = rule("rate=1,queue=64M,pfc");
@@ -111,7 +114,7 @@ Test(linkq, with_pfc_it_waits)
 	}
 }
 
-/* Keeps the queue at a level: as much comes as leaves. Returns how many of n packets are hit. */
+/* Keep the queue at a level: as much arrives as leaves. Return how many of n packets are hit. */
 static uint32_t hits_at(const struct dpa_link_rule *r, uint32_t level, uint32_t n, unsigned flags)
 {
 	uint64_t now = 1000000000;
@@ -169,7 +172,7 @@ Test(linkq, urgent_goes_ahead)
 	cr_expect_eq(q.busy, 8292u, "the others wait for it");
 }
 
-/* The numbers of a packet are those of the seed and its place alone. */
+/* The numbers of a packet depend only on the seed and its position. */
 Test(linkq, the_same_seed_gives_the_same)
 {
 	struct dpa_link_rule r = rule("rate=8G,queue=256K,ecn=0:200000:50%");

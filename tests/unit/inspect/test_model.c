@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Frames through the modelled network: when they arrive, in which order, marked or not at all. */
+/*
+ * test_model.c - frames through the modelled network: when they arrive, in which order, marked or
+ * not at all.
+ */
 #include <criterion/criterion.h>
 #include <string.h>
 #include "ctx/hw.h"
@@ -42,7 +45,7 @@ static void open_with(const char *network)
 	cr_expect_eq(atomic_load(&self.asked_link), DPA_BOARD_ASK_OWN);
 }
 
-/* A frame with this opcode and number from 192.0.2.from. */
+/* Show a frame with this opcode and number from 192.0.2.from. */
 static void show(enum dpa_inspect_at at, uint8_t opcode, uint8_t nth, uint8_t from, void *arg)
 {
 	uint8_t room[DPA_FRAME_ROOM + BYTES] = {[DPA_FRAME_ROOM] = opcode,
@@ -83,7 +86,7 @@ Test(model, frames_arrive_in_their_time)
 	dpa_inspect_fini(&hw);
 }
 
-/* The network in front of the other side's process is that side's. */
+/* The network in front of the other side's process belongs to that side. */
 Test(model, what_leaves_goes_at_once)
 {
 	open_with("rate=1G,delay=50us");
@@ -123,7 +126,7 @@ Test(model, a_cnp_goes_ahead)
 	dpa_inspect_fini(&hw);
 }
 
-/* Of two senders each has a queue of its own if there is a rule for it; others go at once. */
+/* Each of two senders has its own queue if there is a rule for it; others pass at once. */
 Test(model, rules_of_peers)
 {
 	open_with("peer=192.0.2.2,rate=1G+peer=192.0.2.3,delay=1us");
@@ -138,7 +141,7 @@ Test(model, rules_of_peers)
 	dpa_inspect_fini(&hw);
 }
 
-/* As with faults: what a process sent before its end arrives. */
+/* As with faults: frames that a process sent before its end arrive. */
 Test(model, who_ends_is_heard_out)
 {
 	static struct dpa_peer ends = {.hw = &hw}, stays = {.hw = &hw};
@@ -170,7 +173,7 @@ static bool take(uint8_t nth)
 	return dpa_model_take(&m, 5, &s, &a) == DPA_MODEL_HELD;
 }
 
-/* Another network: what is on its way arrives now, in its order, and before what comes after. */
+/* Another network: frames on their way arrive now, in order, and before later frames. */
 Test(model, a_change_keeps_the_order)
 {
 	struct dpa_link_spec slow, off;
@@ -239,7 +242,7 @@ static void emit_probe(void *arg, const struct dpa_frame *f)
 	emitted++;
 }
 
-/* A probe of IFA2 off a UDP socket, which does not show its IPv4 identification. */
+/* A probe of IFA2 from a UDP socket, which does not show its IPv4 identification. */
 static void show_probe(uint8_t hops, uint32_t damage)
 {
 	uint8_t room[DPA_FRAME_ROOM + 256], payload[DPA_IFA_HEAD];
@@ -287,7 +290,7 @@ Test(model, a_probe_takes_the_data_of_its_queue_along)
 	cr_expect_eq(word_at(md + 8) << 16 | (word_at(md + 20) & 0xffff), 3000u,
 		     "bytes in the queue");
 	cr_expect_gt(word_at(md + 28), 3000u, "and those that have left");
-	/* it left behind 3000 bytes, 8 ns each, and its own */
+	/* it left after 3000 bytes, 8 ns each, and its own */
 	cr_expect_gt((word_at(md + 16) << 16 | word_at(md + 20) >> 16) - (uint32_t)came, 24000u);
 	cr_expect_lt((word_at(md + 16) << 16 | word_at(md + 20) >> 16) - (uint32_t)came, 26000u);
 	show_probe(0, 0);

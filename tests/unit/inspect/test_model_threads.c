@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Threads show frames to the modelled network while others let them arrive: each frame arrives
- * once, and those of one sender in their order. Time moves while no thread runs.
+ * test_model_threads.c - threads show frames to the modelled network while others deliver them:
+ * each frame arrives once, and those of one sender in their order. Time advances while no thread
+ * runs.
  */
 #include <criterion/criterion.h>
 #include <pthread.h>
@@ -21,7 +22,7 @@ static struct dpa_hw hw;
 static struct dpa_board board;
 static struct dpa_board_proc self;
 static _Atomic uint64_t cnt[DPA_BOARD_COUNTERS];
-static uint32_t next_of[SENDERS]; /* written by the one thread that lets frames arrive */
+static uint32_t next_of[SENDERS]; /* written by the only thread that delivers frames */
 static _Atomic uint32_t arrived, wrong;
 static uint32_t target;
 
@@ -78,7 +79,7 @@ Test(model_threads, each_once_and_in_order)
 	cr_assert(dpa_link_parse("rate=10G,delay=1us,queue=4M,ecn=100K:1M:50%,pfc", &hw.cfg.link));
 	cr_assert_eq(dpa_inspect_init(&hw, err, sizeof(err)), 0);
 	for (uint32_t r = 0; r < ROUNDS; r++) {
-		target = r * SENDERS * FRAMES; /* those of the round before arrive meanwhile */
+		target = r * SENDERS * FRAMES; /* those of the previous round arrive meanwhile */
 		for (uint32_t i = 0; i < SENDERS; i++) {
 			s[i] = (struct sender){i, r * FRAMES};
 			pthread_create(&t[i], NULL, sends, &s[i]);

@@ -264,7 +264,7 @@ int ibv_dealloc_pd(struct ibv_pd *pd)
 	return 0;
 }
 
-/* Both keys are the same, as the provider's are. */
+/* Both keys are equal, as with the provider. */
 struct ibv_mr *ibv_reg_mr_iova2(struct ibv_pd *pd, void *addr, size_t length, uint64_t iova,
 				unsigned int access)
 {
@@ -313,7 +313,7 @@ int ibv_dereg_mr(struct ibv_mr *mr)
 	mrs--;
 	fake_qp_drop_mr(mr);
 	free(mr);
-	errno = EBADF; /* a call that does its work may set it */
+	errno = EBADF; /* a call that succeeds may set it */
 	return 0;
 }
 
@@ -332,7 +332,7 @@ uint32_t dpa_hwif_function(struct ibv_device *dev, char pci_addr[16])
 	return n;
 }
 
-/* dpa0 has three addresses of eth7, the SF one that is of no interface. */
+/* dpa0 has three addresses of eth7, the SF has one without an interface. */
 int dpa_hwif_port_file(uint32_t function, const char *name, char *text, size_t len)
 {
 	static const char *const gids[] = {"fd00:0000:0000:0000:0000:0000:0000:00ab\n",

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * fake.h - a device that the test drives: what libdpa calls of libibverbs and of the provider is
- * answered here. A CQE is pushed by hand, and the callback comes under the CQ's lock as from the
- * real one.
+ * fake.h - a device that the test drives: it implements the calls of libdpa to libibverbs and to
+ * the provider. The test pushes each CQE, and the callback runs under the CQ's lock, as in the real
+ * one.
  */
 #ifndef TEST_LIBDPA_FAKE_H
 #define TEST_LIBDPA_FAKE_H
@@ -14,48 +14,48 @@
 
 #define FAKE_COMP_VECTORS 3
 
-/* The next ibv_open_device() fails. */
+/* Make the next ibv_open_device() fail. */
 void fake_fail_open(void);
-/* There is no list of devices. */
+/* Return no list of devices. */
 void fake_no_devices(bool none);
-/* dpa0_sf1 is not listed. */
+/* Do not list dpa0_sf1. */
 void fake_no_sf(bool none);
 
-/* Takes a CQE as the device would: fills in the owner. */
+/* Push a CQE as the device would: fills in the owner. */
 void fake_push(struct ibv_cq *cq, const struct dpa_cqe *cqe);
-/* A receive of `wr_id`. */
+/* Push a receive of `wr_id`. */
 void fake_push_recv(struct ibv_cq *cq, uint64_t wr_id);
-/* CQs of the fake that exist; opens of the device. */
+/* CQs of the fake that exist; open references of the device. */
 int fake_cqs(void);
 int fake_opens(void);
-/* Sets the result of the next destroy_cq, for a QP that uses the CQ. */
+/* Set the result of the next destroy_cq, for a QP that uses the CQ. */
 void fake_set_cq_busy(bool busy);
-/* The same with another error, for all of them; 0: none. */
+/* Set another error for all of them; 0: none. */
 void fake_fail_destroy_cq(int err);
-/* PDs and MRs that exist; the next registration fails with err (0: it does not). */
+/* PDs and MRs that exist; fake_fail_reg: the next registration fails with err (0: it does not). */
 int fake_pds(void);
 int fake_mrs(void);
 void fake_fail_reg(int err);
-/* The same after n that do not fail. */
+/* The same after n that succeed. */
 void fake_fail_reg_after(int n, int err);
 /* enum ibv_access_flags of the last registration */
 int fake_last_access(void);
 uint64_t fake_last_dmabuf_offset(void);
 void fake_set_num_eus(uint32_t n);
-/* The adapter's clock cannot be read. */
+/* Make reads of the adapter's clock fail. */
 void fake_fail_clock(bool fails);
-/* Limit of an activation: none unless it is set. */
+/* Set the limit of an activation: none at first. */
 void fake_set_max_run_time(uint32_t seconds);
-/* Where the board's file would lie: nowhere unless it is set. */
+/* Set the path of the board's file: none at first. */
 void fake_set_board_path(const char *path);
 struct dpa_pcc_ops;
 /* The port's congestion control; NULL, NULL: as in a forked child. */
 void fake_set_pcc(const struct dpa_pcc_ops *ops, void *port);
-/* Number of doorbells rung on the fake QP. */
+/* Return the number of doorbells rung on the fake QP. */
 int fake_rings(void);
-/* A QP with queues of 16 blocks and 8 receives of 2 SGEs, on an open context. */
+/* Make a QP with queues of 16 blocks and 8 receives of 2 SGEs, on an open context. */
 struct ibv_qp *fake_qp(struct ibv_context *ctx);
-/* Whether it was put into the error state. */
+/* Return whether it was moved to the error state. */
 bool fake_qp_failed(void);
 struct dpa_dbrec *fake_dbrec(void);
 uint8_t *fake_sq(void);

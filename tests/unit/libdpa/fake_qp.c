@@ -17,7 +17,7 @@ struct made_qp {
 	uint32_t placement, user_index;
 	uint32_t dest; /* QP number */
 	bool ready, failed;
-	pthread_mutex_t lock; /* sq_ci: one thread carries out work */
+	pthread_mutex_t lock; /* protects sq_ci: one thread carries out work */
 };
 
 static struct {
@@ -302,7 +302,7 @@ void fake_qp_fail(struct ibv_qp *qp)
 	struct made_qp *q = (struct made_qp *)qp;
 
 	if (qp->qp_num < 100)
-		return; /* the one that fake.c has */
+		return; /* fake.c owns this one */
 	pthread_mutex_lock(&q->lock);
 	q->failed = true;
 	pthread_mutex_unlock(&q->lock);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * fake_qp.h - QPs of the fake device that libdpa makes itself: RC, within one process. A doorbell
- * carries out what was posted: SENDs into the receives of the QP that it is connected with, and
- * empty WRITEs; on the calling thread, unless they are held.
+ * fake_qp.h - QPs of the fake device that libdpa creates itself: RC, within one process. A doorbell
+ * carries out the posted SENDs, into the receives of the connected QP, and empty WRITEs; on the
+ * calling thread, unless they are held.
  */
 #ifndef TEST_LIBDPA_FAKE_QP_H
 #define TEST_LIBDPA_FAKE_QP_H
@@ -11,15 +11,15 @@
 #include <infiniband/verbs.h>
 #include "libdpa/hw/hw.h"
 
-/* QPs that exist. */
+/* Return the number of QPs that exist. */
 int fake_qps(void);
-/* The next creation of a QP fails after n more (-1: none does). */
+/* Make the creation of a QP fail after n more (-1: none fails). */
 void fake_fail_qp_after(int n);
-/* The next ibv_modify_qp() that many from now fails (-1: none does). */
+/* Make the nth ibv_modify_qp() from now fail (-1: none fails). */
 void fake_fail_modify_after(int n);
-/* While held, doorbells do nothing; the end of it carries out what they announced. */
+/* Hold: doorbells do nothing; the end of the hold carries out the announced work. */
 void fake_hold_qps(bool hold);
-/* Doorbells of made QPs so far. */
+/* Return the doorbells of created QPs so far. */
 int fake_qp_rings(void);
 
 /* For fake.c */

@@ -101,7 +101,7 @@ void rig_destroy(struct rig *r)
 
 uint64_t rig_read(struct rig *r, size_t offset)
 {
-	/* device memory is this process's: an atomic look at it, where d2h_memcpy is none */
+	/* device memory is memory of this process: read it atomically, which d2h_memcpy does not */
 	return __atomic_load_n((uint64_t *)(uintptr_t)(r->shared + offset), __ATOMIC_ACQUIRE);
 }
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Device code of the unit tests. */
+/* kernels.c - device code of the unit tests. */
 #include <doca_dpa_dev.h>
 #include <dpa/dpa_dev_native.h>
 #include "kernels.h"
@@ -32,7 +32,7 @@ static int take(struct shared *s)
 	return 1;
 }
 
-/* One element an activation, for ever. */
+/* Take one element in each activation, for ever. */
 __dpa_global__ void take_one(uint64_t arg)
 {
 	struct shared *s = shared_of(arg);
@@ -173,7 +173,7 @@ __dpa_global__ void post(uint64_t arg)
 	doca_dpa_dev_thread_finish();
 }
 
-/* Activated by a completion, activates another thread. */
+/* Activated by a completion, activate another thread. */
 __dpa_global__ void notify_other(uint64_t arg)
 {
 	struct shared *s = shared_of(arg);
@@ -193,7 +193,7 @@ __dpa_global__ void notified(uint64_t arg)
 	doca_dpa_dev_thread_reschedule();
 }
 
-/* Not a thread's function. */
+/* Not a function for threads. */
 __dpa_global__ void two_arguments(uint64_t a, uint32_t b)
 {
 }

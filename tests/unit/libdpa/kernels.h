@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Structures that host and device of the tests share. */
+/* kernels.h - structures shared by host and device of the tests. */
 #ifndef TEST_LIBDPA_KERNELS_H
 #define TEST_LIBDPA_KERNELS_H
 

@@ -7,7 +7,7 @@
 #include <criterion/criterion.h>
 #include <doca_dev.h>
 
-/* Opened; a failure if there is none of that name. */
+/* Open it; fail if there is none of that name. */
 static inline struct doca_dev *open_dev(const char *want)
 {
 	char name[DOCA_DEVINFO_IBDEV_NAME_SIZE];

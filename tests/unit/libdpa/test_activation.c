@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The state machine of libdpa/eu/activation.h, step by step and under load. */
+/* test_activation.c - the state machine of libdpa/eu/activation.h, step by step and under load. */
 #include <criterion/criterion.h>
 #include <pthread.h>
 #include <stdlib.h>
 #include "libdpa/eu/activation.h"
 #include "libdpa/eu/pool.h"
 
-/* A source that is a pair of counters, and its hardware. */
+/* A source that consists of counters and simulated hardware. */
 struct counter {
 	struct dpa_source src;
 	_Atomic uint32_t written, read;
@@ -101,7 +101,7 @@ static void set_up(void)
 	how = DPA_END_RESCHEDULE;
 }
 
-/* Runs what was dispatched, and what that dispatches; the number of activations. */
+/* Run dispatched work, and work that this dispatches; return the number of activations. */
 static int settle(void)
 {
 	int before = ran;
@@ -164,7 +164,7 @@ static void late_callback(void)
 {
 	take();
 	dpa_source_request(&c.src, true);
-	dpa_source_event(&c.src); /* of the element that is taken already */
+	dpa_source_event(&c.src); /* for the element that is taken already */
 }
 
 Test(activation, a_late_callback_is_no_activation_and_costs_no_arming)
@@ -275,7 +275,7 @@ Test(activation, stop_while_running_ends_after_the_activation)
 enum { TARGETS = 12, EUS = 4, ELEMENTS = 20000 };
 
 struct target {
-	struct dpa_act act; /* first */
+	struct dpa_act act; /* first member */
 	struct counter c;
 	_Atomic uint32_t inside, spurious, overlaps;
 	unsigned int seed;
@@ -298,7 +298,7 @@ static void do_nothing(void *dev)
 
 static const struct dpa_pool_ops no_device = {open_nothing, no_progress, do_nothing, do_nothing};
 
-/* Takes some of what is there, asks before, between or after; never asks not. */
+/* Take some of the elements; request a notification before, between or after; never omit it. */
 static enum dpa_act_end consume(struct dpa_act *a)
 {
 	struct target *t = (struct target *)a;
@@ -342,10 +342,10 @@ static void wait_for_all(struct target *t)
 {
 	for (int i = 0; i < TARGETS; i++)
 		while (unread(&t[i].c.src))
-			sched_yield(); /* a lost wake-up is the time limit of the suite */
+			sched_yield(); /* a lost wake-up ends at the time limit of the suite */
 }
 
-/* More targets than EUs, two producers, each element consumed, no activation for nothing. */
+/* More targets than EUs, two producers, each element consumed, no activation without a reason. */
 Test(activation_load, nothing_lost_nothing_spurious)
 {
 	static struct target t[TARGETS];
@@ -377,7 +377,7 @@ Test(activation_load, nothing_lost_nothing_spurious)
 	dpa_pool_put();
 }
 
-/* One element at a time, the producer waiting for each: every activation is a hand-over. */
+/* One element at a time, for which the producer waits: every activation is a hand-over. */
 Test(activation_load, ping_pong_with_sleeping_eus)
 {
 	static struct target t;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* NULLs and wrong moments that no other test has: each call says so, and nothing happens. */
+/*
+ * test_arguments.c - NULLs and calls in wrong states that no other test has: each call returns the
+ * error, and nothing happens.
+ */
 #include "host.h"
 
 #include <doca_sync_event.h> /* host.h allows its calls */
@@ -102,7 +105,7 @@ Test(arguments, notification)
 	rig_destroy(&r);
 }
 
-/* A context that goes first leaves its children dead. */
+/* A context that is destroyed first leaves its children dead. */
 Test(arguments, notification_of_a_dead_context)
 {
 	struct doca_dpa_notification_completion *n;

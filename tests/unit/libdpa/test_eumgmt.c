@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* EU partitions and groups: what a function may use, and the file that says so. */
+/*
+ * test_eumgmt.c - EU partitions and groups: the EUs that a function may use, and the file with
+ * them.
+ */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Faults of device code end its context; the program and other contexts go on. */
+/* test_fault.c - faults of device code end its context; the program and other contexts continue. */
 #include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
@@ -115,7 +115,7 @@ Test(fault, thirty_rounds_beside_a_context_that_works)
 
 extern doca_dpa_func_t spin_for_ever;
 
-/* Code that spins in the same context is ended too; code that spins in another one is not. */
+/* Code that spins in the same context is killed too; code that spins in another one is not. */
 Test(fault, ends_the_other_threads_of_its_context)
 {
 	struct doca_dpa_completion *comp;
@@ -160,7 +160,7 @@ static void on_segv(int sig)
 	siglongjmp(caught, 1);
 }
 
-/* The application's own fault goes to the application's own handler. */
+/* A fault of the application itself goes to the application's own handler. */
 Test(fault, the_application_keeps_its_handler)
 {
 	struct sigaction act = {.sa_handler = on_segv};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The formats of device logs are printf's. */
+/* test_format.c - the formats of device logs are printf's. */
 #include <criterion/criterion.h>
 #include <stdint.h>
 #include <stdio.h>

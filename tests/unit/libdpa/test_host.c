@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* States and error codes of the host's calls. */
+/* test_host.c - states and error codes of the host's calls. */
 #include <sys/wait.h>
 #include <unistd.h>
 #include <sched.h>
@@ -57,7 +57,7 @@ Test(host, no_context_on_a_device_without_a_dpa)
 	OK(doca_dev_close(dev));
 }
 
-/* An SF has a DPA to extend a context of the PF to, but no base context of its own. */
+/* An SF has a DPA to which a context of the PF can be extended, but no base context of its own. */
 Test(host, no_base_context_on_an_sf)
 {
 	struct doca_devinfo **list;
@@ -227,7 +227,10 @@ Test(host, completion_states)
 	rig_destroy(&r);
 }
 
-/* Destroying in any order is safe; children of a dead context say so and are freed. */
+/*
+ * Destruction in any order is safe; calls of children of a dead context return the error, and the
+ * children can be freed.
+ */
 Test(host, context_first)
 {
 	struct rig r;

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* dpaintrin.h: fixed-point numbers against libm, fences by a litmus test, counters. */
+/*
+ * test_intrin.c - dpaintrin.h: fixed-point numbers against libm, fences by a litmus test, counters.
+ */
 #include <criterion/criterion.h>
 #include <math.h>
 #include <pthread.h>
@@ -29,7 +31,7 @@ static double fixed(int64_t v)
 	return (double)v / 65536;
 }
 
-/* Few, but of all sizes and both signs. */
+/* Return a sample: few, but of all sizes and both signs. */
 static int sample(uint32_t *seed)
 {
 	*seed = *seed * 1664525u + 1013904223u;
@@ -104,8 +106,8 @@ Test(intrin, versions)
 
 /*
  * Each of two threads writes its own word and then reads the other's: with a write-read fence at
- * least one sees the other's write. In runs over many words, so that both are at the same one
- * sometimes.
+ * least one sees the other's write. Each run uses many words, so that both threads sometimes access
+ * the same one.
  */
 #define WORDS 2000
 #define RUNS  200

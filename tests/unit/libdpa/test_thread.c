@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Device code that completions activate, from the CQE to the kernel and back. */
+/* test_thread.c - device code that completions activate, from the CQE to the kernel and back. */
 #include <fcntl.h>
 #include <sched.h>
 #include <stdio.h>
@@ -56,7 +56,7 @@ Test(thread, what_came_before_run_is_not_lost)
 	rig_destroy(&r);
 }
 
-/* One element too many, and the thread was not activated any more for a whole lap. */
+/* After one element too many the thread was not activated for a whole lap. */
 Test(thread, a_full_completion_context_goes_on)
 {
 	uint64_t handle, id = 0;
@@ -82,7 +82,7 @@ Test(thread, a_full_completion_context_goes_on)
 		AWAIT(&r, found, i);
 		cr_assert_eq(READ(&r, wr_id), id);
 	}
-	AWAIT(&r, activations, 20); /* counted behind `found` */
+	AWAIT(&r, activations, 20); /* counted after `found` */
 	rig_destroy(&r);
 }
 
@@ -172,7 +172,7 @@ Test(thread, two_contexts_have_their_own_statics)
 	rig_destroy(&a);
 }
 
-/* Two threads that never give up their EU do not keep a third from running. */
+/* Two threads that never yield their EU do not keep a third from running. */
 Test(thread, spinning_threads_run_side_by_side)
 {
 	struct rig r[3];
@@ -273,7 +273,7 @@ Test(thread, one_thread_activates_another)
 	rig_destroy(&r);
 }
 
-/* stdout into a file while fn runs. */
+/* Redirect stdout to a file while fn runs. */
 static void capture(char *buf, size_t size, void (*fn)(void))
 {
 	char name[] = "/tmp/dpa-test-XXXXXX";
@@ -333,7 +333,7 @@ Test(thread, posts_are_wqes_and_a_doorbell)
 	rig_run(&r, &post);
 	fake_push_recv(r.cq, 1);
 	AWAIT(&r, activations, 1);
-	OK(doca_dpa_thread_stop(r.thread)); /* what it wrote is in order before what follows */
+	OK(doca_dpa_thread_stop(r.thread)); /* its writes are ordered before what follows */
 
 	cr_assert_eq(c->opcode, DPA_OP_RDMA_WRITE_IMM);
 	cr_assert_eq(c->flags, DPA_WQE_SIGNALED);

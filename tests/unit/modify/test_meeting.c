@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Two processes meet, and one of them ends in the middle. Its sockets close before its byte of the
- * board's lock goes: whoever asks the board at once is told that it lives, and is never told again.
- * So what ended is forgotten, and the peer is suspect until the board has an answer.
+ * test_meeting.c - two processes meet, and one of them ends in the middle. Its sockets close before
+ * its byte of the board's lock is released: a process that queries the board at once is told that
+ * it lives, and gets no later notification. So the ended connection is dropped, and the peer is
+ * suspect until the board has an answer.
  */
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -24,11 +25,11 @@
 static struct dpa_hw *hw;
 static struct dpa_board board;
 static struct dpa_peer *peer;
-static struct dpa_board_proc self, other; /* the board's records of us and of the peer */
+static struct dpa_board_proc self, other; /* the board's records of this process and of the peer */
 static bool alive;
 static int suspicions, ups, listener;
 
-/* ------------------------------------------------- what sock.c stands on */
+/* -------------------------------------------------- stand-ins for sock.c */
 
 uint32_t dpa_spin_pauses = 200;
 
@@ -95,7 +96,7 @@ static socklen_t peer_name(struct sockaddr_un *sa)
 					    "dpa/%s/%u.%u", board.id, peer->slot, peer->gen));
 }
 
-/* The peer's listener, as it was when the peer was stopped. */
+/* The peer's listener, in its state when the peer was stopped. */
 static int listens(void)
 {
 	struct sockaddr_un sa;
@@ -153,7 +154,7 @@ static void teardown(void)
 
 TestSuite(meeting, .init = setup, .fini = teardown);
 
-/* The service thread's event for our connection to the peer: true if there is one. */
+/* Return whether the service thread has an event for our connection to the peer. */
 static bool event_of_peer(void)
 {
 	struct epoll_event ev[4];
@@ -175,7 +176,7 @@ static void connects(void)
 	cr_assert_not(event_of_peer(), "nothing has happened yet");
 }
 
-/* Its end is noticed, suspected, and leaves nothing that would stop another try. */
+/* Check that its end is detected, that it is suspected, and that nothing prevents another try. */
 static void noticed(void)
 {
 	cr_assert(event_of_peer(), "its end is an event");
@@ -193,7 +194,7 @@ Test(meeting, killed_while_connecting)
 	close(listener);
 	listener = -1;
 	noticed();
-	/* who has work for it tries again until the board knows */
+	/* a QP with work for it tries again until the board reports the end */
 	dpa_sock_connect(peer);
 	cr_expect_eq(peer->sock, -1);
 	cr_expect_eq(suspicions, 2, "nobody listens there");
@@ -215,13 +216,13 @@ Test(meeting, killed_before_its_answer)
 	close(fd);
 	noticed();
 	cr_expect_eq(ups, 0);
-	/* it lives after all (it closed its device and opened it again): we meet */
+	/* it lives after all (it closed its device and opened it again): they meet */
 	dpa_sock_connect(peer);
 	cr_expect_geq(peer->sock, 0);
 	cr_expect_eq(suspicions, 1);
 }
 
-/* The board says that it is gone: nothing is tried, and what waits for it is told. */
+/* The board reports that it is gone: there is no try, and waiting work gets the error. */
 Test(meeting, gone_before)
 {
 	listener = listens();
@@ -231,7 +232,7 @@ Test(meeting, gone_before)
 	cr_expect_eq(suspicions, 1);
 }
 
-/* The layout of sock.c's struct hello, and the descriptors that come with it. */
+/* The layout of sock.c's struct hello, and the descriptors that are sent with it. */
 struct hello_bytes {
 	uint64_t magic;
 	uint32_t layout, slot, gen, answer;
@@ -277,7 +278,7 @@ static int open_fds(void)
 	return n;
 }
 
-/* The peer's answer; ours are gone when it was refused, whatever came with it. */
+/* Send the peer's answer; our connection ends when it was refused, with any descriptors. */
 static void answered(const struct hello_bytes *h, size_t len, const int *fds, int n, bool good,
 		     const char *what)
 {
@@ -310,7 +311,7 @@ static int plain_memfd(size_t bytes)
 	return fd;
 }
 
-/* Memory that could shrink, or is too short, is never mapped; nor is anything kept of the rest. */
+/* Memory that could shrink, or is too short, is never mapped; nor is any other part kept. */
 Test(meeting, hellos_that_are_refused)
 {
 	const size_t lanes = DPA_LANES * sizeof(struct dpa_lane_shm), table = sizeof(*hw->export);
@@ -357,7 +358,7 @@ Test(meeting, hellos_that_are_refused)
 	close(fds[0]);
 }
 
-/* Takes away all descriptors that are not open now; gives them back. */
+/* Take all descriptors that are not open now; release them. */
 static void no_more_descriptors(bool on)
 {
 	static struct rlimit was;
@@ -377,7 +378,7 @@ static void no_more_descriptors(bool on)
 	cr_assert_eq(dup(0), -1);
 }
 
-/* Descriptors run out: it is noted why they do not meet, and they do when some come free. */
+/* Descriptors run out: the reason is recorded, and the processes meet when some are free. */
 Test(meeting, no_descriptor_to_connect_with)
 {
 	listener = listens();
@@ -417,7 +418,7 @@ Test(meeting, no_descriptors_for_the_answers)
 	close(fds[0]);
 }
 
-/* The other one has none: it answered nothing, and was waited for as long as it lived. */
+/* The peer has none: it sent no answer, and this process waited for as long as it lived. */
 Test(meeting, refused_for_want_of_descriptors)
 {
 	struct hello_bytes h = good_hello();
@@ -436,7 +437,7 @@ Test(meeting, refused_for_want_of_descriptors)
 	close(fd);
 }
 
-/* The peer connects and says hello while this process can take `free` descriptors more. */
+/* The peer connects and sends its hello while this process can open `free` more descriptors. */
 static void is_refused(bool accepts, const char *what)
 {
 	int fds[] = {memfd(DPA_LANES * sizeof(struct dpa_lane_shm)),
@@ -489,8 +490,8 @@ Test(meeting, refuses_for_want_of_descriptors)
 }
 
 /*
- * Another thread took the descriptor that is kept to refuse with, at the moment when it was given
- * up: the peer stayed in the queue and heard nothing, and the descriptor never came back.
+ * Another thread took the descriptor that is reserved for refusals, at the moment when it was
+ * released: the peer stayed in the queue without an answer, and the reserve was lost.
  */
 Test(meeting, nothing_left_to_refuse_with)
 {
@@ -502,7 +503,7 @@ Test(meeting, nothing_left_to_refuse_with)
 	cr_assert_geq(fd, 0);
 	cr_assert_eq(getsockname(hw->fd.listen, (struct sockaddr *)&sa, &len), 0);
 	cr_assert_eq(connect(fd, (struct sockaddr *)&sa, len), 0);
-	spare = hw->fd.spare; /* open still, but another's */
+	spare = hw->fd.spare; /* still open, but owned by other code */
 	hw->fd.spare = -1;
 	for (uint32_t n = 1; n <= 2; n++) {
 		no_more_descriptors(true);
@@ -521,7 +522,7 @@ Test(meeting, nothing_left_to_refuse_with)
 	close(fd);
 }
 
-/* The same, of the peer: each time is a refusal of the connection that waits in its queue. */
+/* The same at the peer: each time counts as a refusal of the connection that waits in its queue. */
 Test(meeting, the_peer_has_nothing_left_to_refuse_with)
 {
 	other.no_fds = 7; /* before */
@@ -542,7 +543,7 @@ Test(meeting, the_peer_has_nothing_left_to_refuse_with)
 	cr_expect_eq(atomic_load(&peer->no_fds), 2u, "they have met");
 }
 
-/* Its answer is no hello, or another's: it is no peer of ours. */
+/* Its answer is no hello, or that of another peer: it is no peer of ours. */
 Test(meeting, answers_nonsense)
 {
 	int fd;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * A process ends and another one takes its process index before a thread here has looked: this
- * process was stopped meanwhile, or the machine is busy. QPs that wait for the first one get the
- * error.
+ * test_replaced.c - a process ends and another one takes its process index before a thread here has
+ * checked it: this process was stopped meanwhile, or the machine is busy. QPs that wait for the
+ * first one get the error.
  */
 #include <criterion/criterion.h>
 #include <stdlib.h>
@@ -29,7 +29,7 @@ static uint32_t living_gen; /* of SLOT */
 static struct dpa_hw_qp *told;
 static int reaps;
 
-/* ------------------------------------------------- what peer.c stands on */
+/* -------------------------------------------------- stand-ins for peer.c */
 
 uint32_t dpa_spin_pauses = 200;
 _Thread_local struct dpa_thread dpa_me;
@@ -76,7 +76,7 @@ uint64_t dpa_now_ns(void)
 	return clock_ns += 1000000;
 }
 
-/* The first packet of the ring waits for something that never comes. */
+/* The first packet of the ring waits for an event that never comes. */
 int dpa_lane_drain_wait(struct dpa_rx *rx)
 {
 	cr_assert_lt(drains, 100000, "endless");
@@ -175,7 +175,7 @@ Test(replaced, who_waits_for_the_first_one_is_told)
 
 	cr_assert_not_null(first);
 	waits = qp_of(first, 0);
-	dpa_peer_suspect(first); /* nobody listens at its name any more */
+	dpa_peer_suspect(first); /* no process listens at its name any more */
 	second = dpa_peer_get(hw, SLOT, 6);
 	cr_assert_neq(first, second);
 	other = qp_of(second, 1);
@@ -192,7 +192,7 @@ Test(replaced, who_waits_for_the_first_one_is_told)
 	cr_expect_null(told, "once");
 }
 
-/* Its lock byte goes later than its sockets: asked again. */
+/* Its lock byte is released later than its sockets: it is checked again. */
 Test(replaced, a_suspect_peer_stays_one_while_the_board_says_it_lives)
 {
 	struct dpa_peer *p = dpa_peer_get(hw, SLOT, 5);
@@ -224,7 +224,7 @@ static struct dpa_peer *with_a_packet(void)
 	return p;
 }
 
-/* Such a packet holds up neither the end of another connection nor that of its sender. */
+/* Such a packet delays neither the end of another connection nor that of its sender. */
 Test(replaced, a_packet_that_must_wait)
 {
 	struct dpa_peer *p = with_a_packet();

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The link loses nothing, so no timer runs: but an answer is never sent when the peer's QP went
- * away while it owed one. The service thread looks twice and sends again.
+ * test_silence.c - the link loses nothing, so no timer runs. But an answer is never sent if the
+ * peer's QP was destroyed while the answer was pending. The service thread checks twice and sends
+ * again.
  */
 #include <criterion/criterion.h>
 #include "transport/api.h"
@@ -16,7 +17,7 @@ static void look(struct th_side *s)
 	dpa_qp_leave(s->qp);
 }
 
-/* A's READ, of which B has answered the first piece; the others stay with the caller. */
+/* A's READ, of which B has answered the first segment; the caller keeps the others. */
 static struct th *half_answered(uint8_t retry)
 {
 	struct th *th = th_new(&(struct th_opt){.retry = retry, .timeout = 14});
@@ -31,7 +32,7 @@ static struct th *half_answered(uint8_t retry)
 	return th;
 }
 
-/* B's QP is destroyed with the READ half answered: nobody says so until A asks again. */
+/* B's QP is destroyed with the READ half answered: no message reports it until A asks again. */
 Test(modify_silence, read_half_answered)
 {
 	struct th *th = half_answered(1);
@@ -43,7 +44,7 @@ Test(modify_silence, read_half_answered)
 	look(&th->a);
 	cr_expect_not(th_take(&th->a, &p), "one look may come just before the answer");
 	look(&th->a);
-	/* nobody is there: the requester's timer and its retries, then it is told */
+	/* no QP is there: the requester's timer and its retries, then the error */
 	while (asked < 10 && th_take(&th->a, &p)) {
 		struct th_pkt no;
 
@@ -59,7 +60,7 @@ Test(modify_silence, read_half_answered)
 	th_free(th);
 }
 
-/* B's QP lives, and the answer was lost for another reason: the repetition brings it. */
+/* B's QP exists, and the answer was lost for another reason: the retransmission brings it. */
 Test(modify_silence, asked_again)
 {
 	struct th *th = half_answered(7);
@@ -75,7 +76,7 @@ Test(modify_silence, asked_again)
 	th_free(th);
 }
 
-/* Something moved between two looks: the next pair begins. */
+/* Progress between two checks: the next pair of checks begins. */
 Test(modify_silence, moves_slowly)
 {
 	struct th *th = half_answered(7);
@@ -93,7 +94,7 @@ Test(modify_silence, moves_slowly)
 	th_free(th);
 }
 
-/* A peer that is stopped takes nothing of what we sent: it is waited for. */
+/* A peer that is stopped takes none of the packets: the requester waits for it. */
 Test(modify_silence, stopped_peer)
 {
 	struct th *th = th_new(&(struct th_opt){.retry = 7, .timeout = 14});

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The driver looks at a QP's state, finds its request legal and asks for it; the device moved the
- * QP to the error state in between (IBA 10.3.1). The state that the driver saw no longer counts.
+ * test_states.c - the driver reads a QP's state, finds the transition legal and requests it; the
+ * device moved the QP to the error state in between (IBA 10.3.1). The state that the driver read no
+ * longer counts.
  */
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -11,7 +12,7 @@
 	(DPA_QPM_ACCESS | DPA_QPM_SQ_PSN | DPA_QPM_RQ_PSN | DPA_QPM_TIMEOUT | DPA_QPM_RETRY_CNT |  \
 	 DPA_QPM_RNR_RETRY | DPA_QPM_MIN_RNR_TIMER | DPA_QPM_MAX_RD_ATOMIC)
 
-/* Posts what fails at home: RC goes to the error state, UC to SQE. */
+/* Post a request with a local error: RC goes to the error state, UC to SQE. */
 static void fail(struct th_side *s)
 {
 	struct th_wr wr = {.op = DPA_OP_RDMA_WRITE,
@@ -36,7 +37,7 @@ static uint32_t state_of(struct th_side *s)
 	return a.state;
 }
 
-/* Asks for the state, with and without attributes: refused, and nothing is changed. */
+/* Request the state, with and without attributes: refused, and nothing is changed. */
 static void refused(struct th_side *s, uint32_t from, uint32_t to)
 {
 	static const uint32_t masks[] = {DPA_QPM_STATE, DPA_QPM_STATE | ATTRS};
@@ -83,7 +84,7 @@ Test(modify_states, error_stays)
 	cr_assert(th_poll(&th->a.scq, &e));
 	cr_expect_eq(e.status, DPA_CQE_WR_FLUSH_ERR, "%u", e.status);
 	cr_expect_eq(th_drop_all(&th->a), 0u, "nothing is sent");
-	/* attributes alone: the state that is there is no transition */
+	/* only attributes: the present state is no transition */
 	cr_expect_eq(dpa_hw_modify_qp(th->a.qp, &a, DPA_QPM_TIMEOUT), 0);
 	asks(&th->a, DPA_QPS_ERR);
 	asks(&th->a, DPA_QPS_RESET);
@@ -91,7 +92,7 @@ Test(modify_states, error_stays)
 	th_free(th);
 }
 
-/* An error of the send queue alone: RTS is its way out (IBA 10.3.1.6). */
+/* An error of the send queue only: RTS is its way out (IBA 10.3.1.6). */
 Test(modify_states, send_queue_error_stays)
 {
 	static const uint32_t to[] = {DPA_QPS_INIT, DPA_QPS_RTR, DPA_QPS_SQD};

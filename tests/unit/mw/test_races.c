@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Memory windows: what another thread does in the middle of a bind, a check or a deallocation. The
- * code under test is part of this file, and a test's step runs after a load or before an addition
- * of it: no race has to be hit by chance.
+ * test_races.c - memory windows: actions of another thread in the middle of a bind, a check or a
+ * deallocation. The code under test is part of this file, and a test's step runs after one of its
+ * loads or before one of its additions: no race depends on chance.
  */
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -12,7 +12,7 @@
 #include "ctx/qp.h"
 #include "harness.h"
 
-/* The step, once: at the next such operation of this thread. */
+/* The step, run once: at the next such operation of this thread. */
 static _Thread_local void (*at_load)(void), (*at_add)(void);
 
 static void step(void (**at)(void))
@@ -89,7 +89,7 @@ static uint32_t next_key(uint32_t key)
 	return (key & ~0xffu) | ((key + 1) & 0xff);
 }
 
-/* A bind of the window to LEN bytes at off, as the QP's thread does it; its next key. */
+/* Bind the window to LEN bytes at off, as the QP's thread does; return its next key. */
 static uint32_t bind_at(struct th_side *s, uint32_t off, uint32_t *key)
 {
 	uint32_t syn, old = *key;
@@ -115,8 +115,10 @@ static void *deallocates(void *arg)
 	return NULL;
 }
 
-/* A window that is being deallocated waits for the QPs: one of them binds it now. It must not, for
- * the region would count a window that is gone. */
+/*
+ * A window that is being deallocated waits for the QPs: one of them binds it now. The bind must
+ * fail, otherwise the region would count a window that does not exist.
+ */
 Test(mw_races, bound_while_deallocated)
 {
 	uint32_t syn, key;
@@ -144,8 +146,10 @@ static void rebind_on_b(void)
 	cr_assert_eq(bind_at(&th->b, 8 * LEN, &key), 0);
 }
 
-/* The other QP binds a window of type 1 elsewhere while a packet is checked against it: the old
- * key must not open the new place. */
+/*
+ * The other QP binds a window of type 1 elsewhere while a packet is checked against it: the old key
+ * must not open the new range.
+ */
 Test(mw_races, bound_anew_while_checked)
 {
 	uint64_t va = (uintptr_t)th->a.mem + 8 * LEN, addr = 0;
@@ -182,7 +186,7 @@ static void *binds_anew(void *arg)
 	return NULL;
 }
 
-/* ... or carried out: who binds it hears that it is bound when nobody is at work there any more. */
+/* ... or carried out: the bind completes when no access uses the old range any more. */
 Test(mw_races, bound_anew_while_used)
 {
 	uint64_t va = (uintptr_t)th->a.mem, addr = 0;
@@ -195,9 +199,9 @@ Test(mw_races, bound_anew_while_used)
 	cr_assert_eq(pthread_create(&thread, NULL, binds_anew, NULL), 0);
 	for (uint32_t n = 0; atomic_load(&entry(window)->key) == window;)
 		dpa_relax(&n);
-	for (int i = 0; i < 1000; i++) /* it has every chance to be too early */
+	for (int i = 0; i < 1000; i++) /* it gets every chance to return too early */
 		sched_yield();
-	atomic_store(&let_go, 1); /* here the bytes would have been copied */
+	atomic_store(&let_go, 1); /* in this place the bytes would be copied */
 	dpa_qp_leave(th->a.qp);
 	cr_assert_eq(pthread_join(thread, NULL), 0);
 	cr_expect_eq(thread_syn, 0u);
@@ -207,7 +211,7 @@ Test(mw_races, bound_anew_while_used)
 	cr_expect_eq(dpa_hw_dereg_mr(&th->ctx, region), 0);
 }
 
-/* Two that bind under the locks of their QPs, each of which was at work in a window before. */
+/* Two threads bind under the locks of their QPs, each of which had an access in a window before. */
 static void *binds_under_a(void *arg)
 {
 	static uint32_t other;
@@ -257,7 +261,7 @@ static void *deregisters(void *arg)
 	return NULL;
 }
 
-/* To what it is already, but with less access. */
+/* To the same range, but with less access. */
 static void *reregisters(void *arg)
 {
 	struct dpa_mr_attr a = {.access = DPA_ACCESS_LOCAL_WRITE};
@@ -279,8 +283,10 @@ static void take_away(void)
 		dpa_relax(&n);
 }
 
-/* A region is deregistered, or loses a right, when a bind has checked it and not counted itself
- * yet: the bind was first, the region stays as it was. */
+/*
+ * A region is deregistered, or loses a right, when a bind has checked it and not counted itself
+ * yet: the bind was first, the region stays unchanged.
+ */
 Test(mw_races, bound_while_taken_away)
 {
 	static void *(*const how[])(void *) = {deregisters, reregisters};
@@ -309,8 +315,10 @@ Test(mw_races, bound_while_taken_away)
 	cr_expect_eq(dpa_hw_dereg_mr(&th->ctx, region), 0);
 }
 
-/* A window of type 2 is its QP's: with the right key, another one of the same PD may neither use it
- * nor end it. */
+/*
+ * A window of type 2 belongs to its QP: with the right key, another QP of the same PD may neither
+ * use nor invalidate it.
+ */
 Test(mw_races, anothers_window)
 {
 	uint64_t va = (uintptr_t)th->a.mem, addr = 0;
@@ -329,13 +337,15 @@ Test(mw_races, anothers_window)
 	cr_expect_eq(dpa_hw_dereg_mr(&th->ctx, region), 0);
 }
 
-/* A bind that was posted to a queue which stalled comes when its window is gone, and another one
- * has the entry: it bound that one. */
+/*
+ * A bind that was posted to a stalled queue runs when its window does not exist any more, and
+ * another one has the entry: it bound that one.
+ */
 Test(mw_races, a_bind_that_comes_late_is_not_the_next_windows)
 {
 	const uint32_t used = th->hw->mrs.used_max;
 
-	for (int i = 0; i < 200; i++) { /* the keys differ by chance most often */
+	for (int i = 0; i < 200; i++) { /* by chance the keys mostly differ */
 		struct dpa_mr *e;
 		uint32_t old;
 
@@ -367,8 +377,10 @@ static void *reregisters_locally(void *arg)
 	return NULL;
 }
 
-/* Where memory may be shared, a region that lost its remote rights had no key for a while: a
- * receive that named it meanwhile failed. */
+/*
+ * If memory may be shared, a region that lost its remote rights had no key for a moment: a receive
+ * with it failed meanwhile.
+ */
 Test(mw_races, local_rights_that_stay_are_not_refused_for_a_moment)
 {
 	static struct dpa_share share = {.pages = {.fd = -1}};
@@ -377,7 +389,7 @@ Test(mw_races, local_rights_that_stay_are_not_refused_for_a_moment)
 	th->hw->share = &share;
 	dpa_qplock_lock(&th->a.qp->lock);
 	takes_away = reregisters_locally;
-	take_away(); /* it waits for the QP now */
+	take_away(); /* it waits for the QP at this point */
 	cr_expect_eq(dpa_mr_check(th->hw, region, th->pdn, va, 64, DPA_ACCESS_LOCAL_WRITE, &addr),
 		     0);
 	cr_expect_neq(dpa_mr_check(th->hw, region, th->pdn, va, 64, DPA_ACCESS_REMOTE_READ, &addr),

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Commands that name objects which are not there, or are of another kind; numbers that rest. */
+/*
+ * test_objects.c - commands with objects that do not exist, or are of another kind; numbers that
+ * wait before reuse.
+ */
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <stdlib.h>
@@ -31,7 +34,7 @@ static struct dpa_srq_attr srq_attr(void)
 		.pdn = th->pdn, .max_sge = 1, .log_size = 1, .buf = buf, .dbrec = &dbrec};
 }
 
-/* It was made, and a PD that nobody had was then in use for ever. */
+/* It was created, and a PD that did not exist was in use for ever. */
 Test(objects, srq_of_no_pd)
 {
 	struct dpa_srq_attr a = srq_attr();
@@ -52,7 +55,7 @@ Test(objects, srq_of_no_pd)
 	cr_expect_eq(dpa_hw_destroy_srq(srq), 0);
 }
 
-/* Windows and regions share a table; who asks for more than it has is told so. */
+/* Windows and regions share a table; a request beyond its size gets an error that says so. */
 Test(objects, windows_fill_the_table)
 {
 	static uint32_t key[DPA_MAX_MR];
@@ -99,7 +102,7 @@ static void no_qp(int qpn_err, int uar_err, const char *line)
 	th_qpn_err = th_uar_err = 0;
 }
 
-/* The limit that the log names is the one that was met: a full file system is not a full board. */
+/* The log names the limit that was reached: a full file system is not a full board. */
 Test(objects, a_full_board_and_a_full_file_system)
 {
 	no_qp(ENOMEM, 0, "the adapter instance is full: 65536 QP numbers");
@@ -109,9 +112,9 @@ Test(objects, a_full_board_and_a_full_file_system)
 }
 
 /*
- * A lane has a UDP source port of its own (device/link/udp/remote.c): QPs made one after the other have
- * different ones, so that the ways between hosts share the load, and each keeps its own, so that
- * its packets stay in order.
+ * A ring has its own UDP source port (device/link/udp/remote.c): consecutive QPs have different
+ * ones, so that the paths between hosts share the load; each keeps its own, so that its packets
+ * stay in order.
  */
 Test(objects, qps_take_the_lanes_in_turn_and_keep_them)
 {
@@ -141,7 +144,7 @@ Test(objects, qps_take_the_lanes_in_turn_and_keep_them)
 	}
 }
 
-/* Nor is more than there is of device memory. */
+/* The amount of device memory is a limit. */
 Test(objects, device_memory_is_full)
 {
 	uint32_t all, more;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Every place where a process index stands has room for all 4,096 of them. */
+/* test_processes.c - every field for a process index has room for all 4,096 of them. */
 #include <criterion/criterion.h>
 #include <string.h>
 #include "ctx/export.h"
@@ -23,7 +23,7 @@ Test(processes, each_has_a_bit_in_the_wake_up_page)
 	cr_expect_eq(atomic_load(&door.any), 1ull << 63 | 1, "both are there");
 }
 
-/* A grant tells each process from any other, and its fields do not touch. */
+/* An access capability distinguishes each process, and its fields do not overlap. */
 Test(processes, grants)
 {
 	const uint64_t flags =
@@ -44,7 +44,7 @@ Test(processes, grants)
 	cr_expect_neq(dpa_grant_proc(7, 1), dpa_grant_proc(7, 2), "the next one in its place");
 }
 
-/* So does a hazard. */
+/* So does a hazard pointer. */
 Test(processes, hazards)
 {
 	for (uint32_t s = 0; s < DPA_BOARD_PROCS; s++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Queue memory: no descriptor and no mapping for each queue, memory only where it was written to,
- * given back when a queue goes, not there in a forked child.
+ * test_queue_memory.c - queue memory: no descriptor and no mapping for each queue, memory only for
+ * written pages, returned when a queue is destroyed, not present in a forked child.
  */
 #include <criterion/criterion.h>
 #include <dirent.h>
@@ -22,7 +22,7 @@
 
 static struct th *th;
 
-/* In the place of those of libc. */
+/* Replace those of libc. */
 static bool big_pages; /* a kernel with pages of 64 KiB */
 static bool one_inode; /* every file has the inode number 1, on its file system */
 
@@ -59,10 +59,10 @@ TestSuite(queue_memory, .init = setup, .fini = teardown);
 #define LOG_BLOCKS 10u
 #define BLOCKS	   (1u << LOG_BLOCKS)
 
-/* No block is given out twice; what was given back is whole again. */
+/* No block is allocated twice; freed blocks are merged again. */
 Test(buddy, random_pieces_never_overlap)
 {
-	static uint16_t owner[BLOCKS]; /* 0: free, else its piece + 1 */
+	static uint16_t owner[BLOCKS]; /* 0: free, else its allocation + 1 */
 	static struct {
 		uint32_t at, order;
 		bool there;
@@ -101,7 +101,7 @@ Test(buddy, random_pieces_never_overlap)
 	dpa_buddy_fini(&b);
 }
 
-/* Memory that is no piece is not taken back. */
+/* Memory that is no allocation is not freed. */
 Test(buddy, gives_back_pieces_only)
 {
 	struct dpa_buddy b;
@@ -122,8 +122,8 @@ Test(buddy, gives_back_pieces_only)
 /* -------------------------------------------------------------------- queues */
 
 struct use {
-	uint32_t fds;	/* of queue memory */
-	uint64_t bytes; /* that the kernel holds for them */
+	uint32_t fds;	/* for queue memory */
+	uint64_t bytes; /* memory that the kernel holds for them */
 };
 
 static struct use used(void)
@@ -194,7 +194,7 @@ Test(queue_memory, queues_cost_no_descriptor)
 	}
 	u = used();
 	cr_expect_leq(u.fds, 20, "%u", u.fds);
-	/* sanitizers have some of their own */
+	/* sanitizers have some mappings of their own */
 	cr_expect_leq(maps() - before, QUEUES / 10);
 	cr_expect_leq(u.bytes, QUEUES / 1000 * 2 * 4096, "what was not written to costs nothing");
 	for (int i = 0; i < QUEUES; i++)
@@ -202,7 +202,7 @@ Test(queue_memory, queues_cost_no_descriptor)
 	cr_expect_eq(used().fds, 0);
 }
 
-/* The pages of a queue that goes are the kernel's again at once, though its arena stays. */
+/* The pages of a destroyed queue are returned to the kernel at once, although its arena stays. */
 Test(queue_memory, memory_comes_back)
 {
 	const size_t n = 1 << 20;
@@ -221,7 +221,7 @@ Test(queue_memory, memory_comes_back)
 	dpa_hw_free_queue(&th->ctx, stays, 4096);
 }
 
-/* Where the kernel may not take them the next one finds zeros all the same. */
+/* If the kernel cannot take them the next queue still finds zeros. */
 Test(queue_memory, locked_memory)
 {
 	const size_t n = 64 << 10;
@@ -240,7 +240,7 @@ Test(queue_memory, locked_memory)
 	dpa_hw_free_queue(&th->ctx, stays, n);
 }
 
-/* closefrom(), and the number is another file's: that file keeps what is in it. */
+/* closefrom(), and another file has the number: that file keeps its content. */
 Test(queue_memory, descriptor_was_closed)
 {
 	uint8_t *a = queue(DEEP), *b = queue(65536);
@@ -290,7 +290,7 @@ Test(queue_memory, another_file_system_has_the_inode_number)
 	one_inode = false;
 }
 
-/* Two queues of 32 KiB lay in one page there: the end of one emptied the other. */
+/* Two queues of 32 KiB shared one page there: the end of one emptied the other. */
 Test(queue_memory, no_two_queues_in_one_page_of_64_KiB)
 {
 	uint8_t *q[16];
@@ -313,7 +313,7 @@ Test(queue_memory, no_two_queues_in_one_page_of_64_KiB)
 	big_pages = false;
 }
 
-/* A core dump reads what it holds, and so would fill each hole of the arenas. */
+/* A core dump reads the memory, and so would fill each hole of the arenas. */
 Test(queue_memory, not_in_a_core_file)
 {
 	uint8_t *q = queue(65536);
@@ -337,7 +337,7 @@ Test(queue_memory, not_in_a_core_file)
 	dpa_hw_free_queue(&th->ctx, q, 65536);
 }
 
-/* mlockall(MCL_FUTURE) filled each arena, up to 64 GiB of it, when the first queue came there. */
+/* mlockall(MCL_FUTURE) filled each arena, up to 64 GiB of it, when its first queue was created. */
 Test(queue_memory, all_memory_is_locked)
 {
 	const size_t n = 1 << 20;
@@ -383,7 +383,9 @@ Test(queue_memory, not_in_a_forked_child)
 	close(zero);
 }
 
-/* No handler runs in a child of a raw clone: it frees nothing, and nothing of its own is harmed. */
+/*
+ * No handler runs in a child of a raw clone: it frees nothing, and nothing of the parent is harmed.
+ */
 Test(queue_memory, freed_in_a_child_of_a_raw_clone)
 {
 	uint8_t *q = queue(65536), *r = queue(4096);
@@ -411,7 +413,7 @@ Test(queue_memory, freed_in_a_child_of_a_raw_clone)
 	dpa_hw_free_queue(&th->ctx, r, 4096);
 }
 
-/* `ulimit -f`: a file past it would raise SIGXFSZ. Smaller arenas serve as long as they can. */
+/* `ulimit -f`: a larger file would raise SIGXFSZ. Smaller arenas are used as far as possible. */
 Test(queue_memory, small_file_limit)
 {
 	struct rlimit lim = {1 << 20, 1 << 20};

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * One provider in the fake of one libibverbs: PABI_PROVIDER, PABI_FAKE; and libdpadv.so.1, which
- * fits all of them: PABI_DIRECT. The table of verbs and the offsets are written down here once
- * more, from rdma-core's history.
+ * test_pabi.c - one provider in the fake of one libibverbs: PABI_PROVIDER, PABI_FAKE; and
+ * libdpadv.so.1, which fits all of them: PABI_DIRECT. The table of verbs and the offsets are a
+ * second copy here, from rdma-core's history.
  */
 #include <dlfcn.h>
 #include <errno.h>
@@ -22,8 +22,10 @@
 #include "dpadv.h"
 #include "fake_ibverbs.h"
 
-/* struct verbs_context_ops by rdma-core 65: which number each came with (62: late 59), and
- * whether this provider has it. */
+/*
+ * struct verbs_context_ops by rdma-core 65: the number with which each was added (62: late 59), and
+ * whether this provider has it.
+ */
 static const struct op {
 	const char *name;
 	int since;
@@ -203,7 +205,8 @@ static struct ibv_device *new_device(void)
 
 	cr_assert(device);
 	strcpy(device->name, "dpa0");
-	memcpy((char *)device + DEVICE_OPS, &lib->driver, sizeof(lib->driver)); /* as libibverbs */
+	/* as libibverbs does */
+	memcpy((char *)device + DEVICE_OPS, &lib->driver, sizeof(lib->driver));
 	return device;
 }
 
@@ -304,7 +307,7 @@ Test(pabi, verbs_work, .init = load)
 	qp = ((struct ibv_qp * (*)(struct ibv_context *, struct ibv_qp_init_attr_ex *))
 		      op("create_qp_ex"))(context, &attr);
 	cr_assert(qp);
-	/* where ibv_qp_to_qp_ex() of the library looks */
+	/* the place where ibv_qp_to_qp_ex() of the library reads */
 	memcpy(&mask,
 	       (char *)qp + (lib->pabi == 34 && sizeof(struct ibv_qp_ex) == QP_MASK_44
 				     ? QP_MASK_44
@@ -359,7 +362,7 @@ Test(pabi, direct_verbs_are_this_providers, .init = load)
 	cr_expect_eq(lib->registered, 1, "the device is in the process once");
 }
 
-/* No provider, or a device of somebody else's: an answer, not a crash. */
+/* No provider, or a device of another provider: an error, not a crash. */
 Test(pabi, direct_verbs_without_a_provider, .init = load_library)
 {
 	void *direct = load_direct(getenv("PABI_DIRECT"));

@@ -98,7 +98,7 @@ static inline bool is_zero(const uint8_t *p, size_t n)
 	return true;
 }
 
-/* In a child that has no other thread; it says on stderr what is wrong. */
+/* In a child without another thread; errors are printed to stderr. */
 static inline void alone(void (*fn)(void))
 {
 	int status;
@@ -123,7 +123,7 @@ static inline void alone(void (*fn)(void))
 		     status);
 }
 
-/* Lines of a file are few enough for an exit status if they are counted from its BASE. */
+/* Lines of a file fit into an exit status if they are counted from its BASE. */
 #define MUST(x)                                                                                    \
 	do {                                                                                       \
 		if (!(x)) {                                                                        \

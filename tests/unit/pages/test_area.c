@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* A peer's areas, mapped here: what it wrote in its table is what the test writes there. */
+/* test_area.c - a peer's areas, mapped here: the test writes the peer's table. */
 #include <criterion/criterion.h>
 #include <fcntl.h>
 #include <linux/capability.h>
@@ -29,7 +29,7 @@
 static struct th *th;
 static struct dpa_peer *p;
 static struct dpa_export *theirs;
-static uint8_t *file; /* the peer's memory as the test has it */
+static uint8_t *file; /* the test's mapping of the peer's memory */
 
 static void area(uint32_t serial, uint64_t start, uint64_t length, uint64_t off)
 {
@@ -83,7 +83,7 @@ static void teardown(void)
 	th_free(th);
 }
 
-/* The area that has to be mapped before it can be used; 0: none. */
+/* Return the area that must be mapped before it can be used; 0: none. */
 static uint32_t missing(void)
 {
 	uint32_t unmapped;
@@ -144,7 +144,7 @@ Test(area, none)
 	teardown();
 }
 
-/* That this process had no descriptor left is no refusal. */
+/* A lack of descriptors in this process is no refusal. */
 Test(area, asked_again_when_descriptors_ran_out)
 {
 	struct rlimit was, none;
@@ -191,7 +191,7 @@ Test(area, not_sealed)
 	teardown();
 }
 
-/* Root's capabilities would open every process. */
+/* Drop capabilities: those of root would open every process. */
 static void drop_capabilities(void)
 {
 	struct __user_cap_header_struct head = {.version = _LINUX_CAPABILITY_VERSION_3};
@@ -234,7 +234,7 @@ Test(area, as_the_kernel_lets)
 	pid = start_closed_peer();
 	close(p->pidfd);
 	p->pid = pid;
-	p->can_pull = true; /* whatever it was: by /proc it is refused as well */
+	p->can_pull = true; /* for any value: by /proc it is refused as well */
 	p->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
 	cr_expect_not(dpa_area_map(p, I + 1));
 	cr_expect_eq(missing(), 0u);
@@ -243,7 +243,7 @@ Test(area, as_the_kernel_lets)
 	teardown();
 }
 
-/* Another area in its place is another mapping; one that ended is not used. */
+/* Another area in its place is another mapping; an ended area is not used. */
 Test(area, another_one)
 {
 	setup();
@@ -260,7 +260,7 @@ Test(area, another_one)
 	teardown();
 }
 
-/* A mapping goes when no thread can be at work with it. */
+/* A mapping is removed when no thread can use it. */
 Test(area, not_under_a_hazard)
 {
 	struct dpa_peer other = {.slot = 4, .gen = 9};
@@ -283,7 +283,7 @@ Test(area, not_under_a_hazard)
 	teardown();
 }
 
-/* Nothing is taken on trust: no mapping of what cannot be. */
+/* Everything is checked: no mapping from invalid data. */
 Test(area, nonsense)
 {
 	static const struct {
@@ -322,7 +322,7 @@ Test(area, all_at_once)
 	teardown();
 }
 
-/* Begins a test: a region of this process whose pages are exchanged, and its key. */
+/* Begin a test: register a region of this process whose pages are exchanged; return its key. */
 static uint8_t *shared_region(uint32_t *key)
 {
 	struct dpa_mr_attr a = {.access = TH_ALL, .length = BYTES};
@@ -341,7 +341,7 @@ static uint8_t *shared_region(uint32_t *key)
 	return mem;
 }
 
-/* One's own areas are in place already. */
+/* Areas of the process itself are in place already. */
 Test(area, of_this_process)
 {
 	uint32_t key, unmapped;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Calls of the program that change shared memory, under the preload: as on private memory. A test
- * has threads of the test's runner beside it; where the process has to be alone it is a child.
+ * test_memory_calls.c - calls of the program that change shared memory, under the preload: as on
+ * private memory. The test's runner has threads beside a test; where the process must be alone a
+ * test uses a child.
  */
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -24,7 +25,7 @@
 
 #define BASE 211 /* MUST() */
 
-/* The page as its owner's alias shows it: what peers see. */
+/* Return the page in its owner's alias: the view of peers. */
 static uint8_t *as_peers_see(const uint8_t *p)
 {
 	uint8_t *at = dpa_share_of(th->hw, key, (uintptr_t)p, 1);
@@ -42,7 +43,7 @@ Test(memory_calls, the_preload_is_found)
 	teardown();
 }
 
-/* Pages that are given back read as zeros, for peers as well, and stay one memory with theirs. */
+/* Freed pages read as zeros, for peers as well, and stay shared with them. */
 Test(memory_calls, given_back)
 {
 	static const int advice[] = {MADV_DONTNEED, MADV_FREE};
@@ -72,7 +73,7 @@ Test(memory_calls, given_back)
 	munmap(mem, BYTES);
 }
 
-/* Pages of other mappings in the same range are given back as they are. */
+/* Pages of other mappings in the same range are freed normally. */
 Test(memory_calls, given_back_with_others)
 {
 	uint8_t *other;
@@ -89,7 +90,7 @@ Test(memory_calls, given_back_with_others)
 	munmap(mem, BYTES);
 }
 
-/* A mapping of the program's own in the place of an area that it unmapped past the preload. */
+/* A mapping of the program in the place of an area that it unmapped past the preload. */
 Test(memory_calls, another_file_in_its_place)
 {
 	int fd = memfd_create("of the program", MFD_CLOEXEC);
@@ -130,7 +131,10 @@ Test(memory_calls, the_descriptor_is_another_file)
 	close(fd);
 }
 
-/* With other threads about, what cannot wait is taken from peers; what could be wrong is refused. */
+/*
+ * With other threads, operations that cannot wait are taken from peers; operations that could be
+ * wrong are refused.
+ */
 Test(memory_calls, beside_threads)
 {
 	uint32_t gen;
@@ -165,7 +169,7 @@ Test(memory_calls, beside_threads)
 	munmap(mem, 8 * PAGE);
 }
 
-/* It moves as it is, and what it grows by is zeros, each time. */
+/* It moves unchanged, and its growth is zeros, each time. */
 Test(memory_calls, moved_beside_threads)
 {
 	uint8_t *p;
@@ -208,7 +212,7 @@ Test(memory_calls, grows_again_beside_threads)
 
 /* ------------------------------------------------------------------- alone */
 
-/* Bytes that MADV_DONTNEED takes without the preload: is it private memory? */
+/* Return whether MADV_DONTNEED takes its bytes without the preload: then it is private memory. */
 static bool is_private(uint8_t *p)
 {
 	const uint8_t was = *p;
@@ -306,7 +310,7 @@ Test(memory_calls, locking_makes_it_private)
 	alone(locks);
 }
 
-/* As within malloc() of the device itself: its locks are this thread's. */
+/* As within malloc() of the device itself: this thread holds its locks. */
 static void calls_with_locks_held(void)
 {
 	is_shared_at_first();
@@ -387,7 +391,7 @@ static void by_pidfd(void)
 	is_shared_at_first();
 	MUST(fd >= 0);
 	ret = (int)process_madvise(fd, &iov, 1, MADV_DONTNEED, 0);
-	MUST(ret == (int)iov.iov_len || ret == -1); /* Linux 6.13 takes it */
+	MUST(ret == (int)iov.iov_len || ret == -1); /* Linux 6.13 accepts it */
 	MUST(ret == -1 || is_zero(mem, 2 * PAGE));
 	MUST(!is_private(mem));
 	MUST(dpa_hw_dereg_mr(&th->ctx, key) == 0);
@@ -403,7 +407,7 @@ static pid_t raw_clone(void)
 	return (pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
 }
 
-/* A child that no handler of fork() told: what it gives back is its own. */
+/* A child without fork handlers: the memory that it frees is its own. */
 static void gives_back_in_a_clone(void)
 {
 	int status;
@@ -435,7 +439,7 @@ static void protect_in_handler(int sig)
 	mprotect(mem, BYTES, PROT_READ | PROT_WRITE);
 }
 
-/* A page that a handler makes writable again, as garbage collectors have it. */
+/* A page that a handler makes writable again, as in garbage collectors. */
 static void calls_in_a_handler(void)
 {
 	struct sigaction act = {.sa_handler = protect_in_handler};

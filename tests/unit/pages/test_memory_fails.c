@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Advice that the kernel refuses empties nothing, and process_madvise() empties what the kernel says
- * that it has done. Linux 6.13 takes such advice for the process itself.
+ * test_memory_fails.c - advice that the kernel refuses empties nothing, and process_madvise()
+ * empties the bytes that the kernel reports as done. Linux 6.13 takes such advice for the process
+ * itself.
  */
 #include <fcntl.h>
 #include <limits.h>
@@ -26,7 +27,7 @@ static uint8_t *anon(int prot)
 	return p;
 }
 
-/* A private mapping of a file, with a byte of its own: the kernel refuses MADV_FREE there. */
+/* A private mapping of a file, with a changed byte: the kernel refuses MADV_FREE there. */
 static uint8_t *of_a_file(void)
 {
 	int fd = memfd_create("of the program", MFD_CLOEXEC);
@@ -103,7 +104,7 @@ Test(memory_fails, vectors_that_cannot_be)
 	end();
 }
 
-/* The kernel ends at the first that it refuses. */
+/* The kernel ends at the first range that it refuses. */
 Test(memory_fails, what_comes_behind_a_hole)
 {
 	struct iovec iov[3];
@@ -130,7 +131,7 @@ Test(memory_fails, what_comes_behind_a_hole)
 	end();
 }
 
-/* That shared pages are emptied at once is not what happens to those behind them. */
+/* Shared pages are emptied at once; the pages after them are not. */
 Test(memory_fails, freed_later_stays_so)
 {
 	struct iovec iov[4];
@@ -159,7 +160,10 @@ Test(memory_fails, freed_later_stays_so)
 	end();
 }
 
-/* Advice that needs private memory, which cannot be had while something else keeps threads at rest. */
+/*
+ * Advice that needs private memory, which is not possible while another operation quiesces the
+ * threads.
+ */
 Test(memory_fails, other_advice)
 {
 	struct iovec iov[2];

@@ -1,12 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Calls that come from an allocator or a handler, and handlers that come within one. */
+/*
+ * test_memory_handlers.c - calls from an allocator or a handler, and handlers that run during a
+ * call.
+ */
 #include <signal.h>
 #include "memory.h"
 #include "stand_in.h"
 
 #define BASE 1 /* MUST() */
 
-/* Pages that may not go back: nothing is logged, for a log may allocate. */
+/* Pages that must not be returned: nothing is logged, because a log may allocate. */
 static void changes_what_is_held(void)
 {
 	int fd;
@@ -34,7 +37,7 @@ Test(memory_handlers, nothing_is_logged)
 
 static volatile pid_t forked = -1;
 
-/* It comes within a call that the device is asked about: at the page by which it sees a fork. */
+/* It runs within a call of the device: at the page by which the device detects a fork. */
 static void fork_in_handler(int sig)
 {
 	(void)sig;
@@ -54,7 +57,7 @@ static void forks_within_a_call(void)
 	MUST(mprotect(th->hw->alive, PAGE, PROT_NONE) == 0);
 	MUST(madvise(mem, PAGE, MADV_DONTNEED) == 0);
 	MUST(forked >= 0);
-	if (!forked) { /* it has a device of its own, which closes */
+	if (!forked) { /* it has its own device, which closes */
 		alarm(20);
 		dpa_share_watch(th->hw);
 		dpa_share_unwatch(th->hw);

@@ -1,9 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Other memory at the addresses of an area: the program's calls passed the preload by. */
+/*
+ * test_memory_place.c - other memory at the addresses of an area: the program's calls bypassed the
+ * preload.
+ */
 #include <sys/syscall.h>
 #include "memory.h"
 
-/* Pages past the preload: as free() has the C library unmap them, and the next malloc() map others. */
+/*
+ * Replace pages past the preload: as when free() lets the C library unmap them, and the next
+ * malloc() maps others.
+ */
 static void replace(uint8_t *p, size_t n)
 {
 	cr_assert_eq(syscall(SYS_munmap, p, n), 0);
@@ -13,7 +19,7 @@ static void replace(uint8_t *p, size_t n)
 	memset(p, 2, n);
 }
 
-/* A region over other memory at the addresses of an area does not lead to its pages. */
+/* A region over other memory at the addresses of an area does not use the area's pages. */
 Test(memory_calls, private_memory_in_its_place)
 {
 	uint32_t serial, again;
@@ -33,7 +39,7 @@ Test(memory_calls, private_memory_in_its_place)
 	munmap(mem, BYTES);
 }
 
-/* The pages that a region does not name may be anything. */
+/* Pages outside the region may be any memory. */
 Test(memory_calls, private_memory_in_a_part_of_its_place)
 {
 	uint32_t below, beside;
@@ -53,7 +59,7 @@ Test(memory_calls, private_memory_in_a_part_of_its_place)
 	munmap(mem, BYTES);
 }
 
-/* Pages of the area, but not those that were there. */
+/* Pages of the area, but in another order. */
 Test(memory_calls, its_pages_in_another_order)
 {
 	uint32_t again;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Private anonymous memory into a memfd in place, and back: no byte is lost, and it is private. */
+/*
+ * test_pages.c - private anonymous memory into a memfd in place, and back: no byte is lost, and it
+ * is private.
+ */
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -84,7 +87,7 @@ static uint64_t blocks(void)
 	return (uint64_t)st.st_blocks;
 }
 
-/* The line of /proc/self/maps that has the address. */
+/* Get the line of /proc/self/maps with the address. */
 static void line_of(const void *p, char *line, int len)
 {
 	FILE *f = fopen("/proc/self/maps", "re");
@@ -106,7 +109,7 @@ static void expect_anonymous(const void *p)
 	cr_expect(strstr(line, " rw-p 00000000 00:00 0"), "%s", line);
 }
 
-/* A child changes it, the parent does not see that. */
+/* Check that the parent does not see a child's change. */
 static void expect_private(volatile uint8_t *p)
 {
 	uint8_t was = *p;
@@ -139,19 +142,19 @@ Test(pages, there_and_back)
 		p[N - 1] ^= 0xff;
 		cr_expect_eq(p[5], m[5]);
 		cr_expect_eq(p[N - 1], m[N - 1]);
-		munmap(m, N); /* as share.c does: a mapping of the device's own goes first */
+		munmap(m, N); /* as share.c does: the device's own mapping is removed first */
 		cr_assert_eq(out(p, N, (enum dpa_back)how), 0);
 		m = mmap(NULL, N, PROT_READ | PROT_WRITE, MAP_SHARED, pages.fd, (off_t)OFF);
 		cr_expect_eq(blocks(), 0u, "the memfd keeps nothing");
 		p[5] ^= 0xff;
 		p[N - 1] ^= 0xff;
 		cr_expect(is_filled(p, N));
-		m[77] = (uint8_t)~p[77]; /* late: nobody's */
+		m[77] = (uint8_t)~p[77]; /* late: no effect */
 		cr_expect(is_filled(p, N));
 		if (how == DPA_BACK_COPIED)
 			expect_anonymous(p);
 		expect_private(p + 4096);
-		/* and it may be converted anew */
+		/* and it may be converted again */
 		munmap(m, N);
 		cr_expect_eq(may(p, N), DPA_SHARE_YES);
 		cr_assert_eq(dpa_pages_share(&pages, (uintptr_t)p, (uintptr_t)p + N, 2 * OFF), 0);
@@ -166,7 +169,7 @@ Test(pages, there_and_back)
 	}
 }
 
-/* Pages that were not touched cost nothing, before and afterwards. */
+/* Untouched pages cost nothing, before and afterwards. */
 Test(pages, untouched_memory_stays_untouched)
 {
 	const size_t n = 64u << 20;
@@ -188,7 +191,7 @@ Test(pages, untouched_memory_stays_untouched)
 	cr_expect_eq(p[100 * 4096], 1);
 }
 
-/* The allocator gives pages back and counts on zeros. */
+/* The allocator frees pages and relies on zeros. */
 Test(pages, dontneed_reads_zeros_again_when_it_is_private)
 {
 	for (int how = DPA_BACK_COPIED; how <= DPA_BACK_PLACED; how++) {
@@ -225,7 +228,7 @@ Test(pages, realloc_by_mremap_grows_with_zeros)
 	}
 }
 
-/* The application unmaps, moves, grows and protects what is shared. */
+/* The application unmaps, moves, grows and protects shared memory. */
 Test(pages, what_the_application_did_meanwhile_is_kept)
 {
 	for (int how = DPA_BACK_COPIED; how <= DPA_BACK_PLACED; how++) {
@@ -235,8 +238,7 @@ Test(pages, what_the_application_did_meanwhile_is_kept)
 		p = anon(N);
 		fill(p, N);
 		cr_assert_eq(into(p, N), 0);
-		/* a hole with somebody else's memory in it, a part moved and grown, one read-only
-		 */
+		/* a hole with other memory in it, a part moved and grown, one read-only */
 		munmap(p + 4096, 4096);
 		other = mmap(p + 4096, 4096, PROT_READ | PROT_WRITE,
 			     MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
@@ -261,7 +263,7 @@ Test(pages, what_the_application_did_meanwhile_is_kept)
 	}
 }
 
-/* All of it is gone. */
+/* All of it is unmapped. */
 Test(pages, unmapped_altogether)
 {
 	uint8_t *p;
@@ -281,7 +283,7 @@ struct storer {
 	uint64_t n, lost;
 };
 
-/* Its last store is there, whatever lies under the page. */
+/* Its last store is visible, with any memory under the page. */
 static void *storer(void *arg)
 {
 	struct storer *s = arg;
@@ -325,7 +327,7 @@ Test(pages, threads_lose_no_store_when_it_is_placed_back)
 	}
 }
 
-/* The child's copy leaves the parent's pages where they are. */
+/* The child's copy leaves the parent's pages in place. */
 Test(pages, a_child_makes_its_own)
 {
 	int status, go[2];
@@ -356,7 +358,7 @@ Test(pages, a_child_makes_its_own)
 	cr_expect_eq(status, 0);
 }
 
-/* ------------------------------------------------------------ what may not */
+/* ---------------------------------------------------------------- refusals */
 
 static char in_bss[3 * 4096] __attribute__((aligned(4096)));
 
@@ -388,7 +390,7 @@ Test(pages, what_may_not_be_converted)
 	(void)in_bss;
 }
 
-/* A thread with something on its stack, that runs or sleeps. */
+/* A thread with data on its stack, running or asleep. */
 struct sits {
 	uint8_t *on; /* whole pages of outer frames */
 	enum dpa_share_why own, below;
@@ -467,7 +469,7 @@ Test(pages, a_threads_stack_may_not)
 	munmap(p, 2 * 4096 + STACK + 2 * 4096);
 }
 
-/* The application's own memory may, though it is one mapping with a stack. */
+/* The application's own memory may be exchanged, although it is one mapping with a stack. */
 static void *beside(void *arg)
 {
 	enum dpa_share_why *why = arg;
@@ -545,7 +547,8 @@ Test(pages, status)
 	cr_expect_geq(s.threads, 1u);
 	cr_expect_eq(s.pinned, 0u);
 	cr_expect_eq(s.locked, 0u);
-	cr_assert_eq(syscall(SYS_mlock, in_bss, 4096ul), 0); /* sanitizers make mlock() nothing */
+	/* sanitizers turn mlock() into a no-op */
+	cr_assert_eq(syscall(SYS_mlock, in_bss, 4096ul), 0);
 	cr_assert(dpa_proc_status(&s));
 	cr_expect_geq(s.locked, 4u);
 }

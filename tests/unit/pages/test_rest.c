@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* While one thread wants the device's own to rest they store nothing; who sleeps rests already. */
+/*
+ * test_rest.c - quiesce: while one thread requests it the device's own threads store nothing; a
+ * sleeping thread counts as quiescent.
+ */
 #include <criterion/criterion.h>
 #include <pthread.h>
 #include <unistd.h>
@@ -30,7 +33,10 @@ static void *busy(void *arg)
 	return NULL;
 }
 
-/* A thread that is about to begin may have lost its processor: then nobody knows, for a while. */
+/*
+ * Count the threads. One that is about to begin may have lost its processor: then it is not visible
+ * for a while.
+ */
 static uint32_t threads(void)
 {
 	uint32_t n;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Which regions peers may map, and for how long: the policy, areas under several regions. */
+/*
+ * test_share.c - the regions that peers may map, and for how long: the policy, areas under several
+ * regions.
+ */
 #include <criterion/criterion.h>
 #include <fcntl.h>
 #include <linux/aio_abi.h>
@@ -40,7 +43,8 @@ static void teardown(void)
 	struct dpa_hw *hw = th->hw;
 
 	cr_expect_eq(hw->share->nlive, 0u, "areas are left");
-	th_free(th); /* its own regions were made before; it needs hw->share to take them back */
+	/* its own regions were registered before; it needs hw->share to deregister them */
+	th_free(th);
 }
 
 static uint8_t *anon(size_t pages)
@@ -75,7 +79,7 @@ static enum dpa_share_why why(uint32_t key)
 	return (enum dpa_share_why)th->hw->export->mr[key >> DPA_KEY_TAG_BITS].why;
 }
 
-/* The area that peers see. */
+/* Return the area that peers see. */
 static uint32_t area_of(uint32_t key)
 {
 	return atomic_load(&th->hw->export->mr_area[key >> DPA_KEY_TAG_BITS]);
@@ -97,7 +101,9 @@ static void *stays(void *arg)
 	return NULL;
 }
 
-/* Private memory forgets at MADV_DONTNEED, shared memory does not. */
+/*
+ * Return whether memory is private: it loses its content at MADV_DONTNEED, shared memory does not.
+ */
 static bool is_private(uint8_t *p)
 {
 	uint8_t was = *p;
@@ -132,7 +138,9 @@ Test(share, what_the_region_says)
 	teardown();
 }
 
-/* A process that has no other thread: vt_share. Here there are those of the test's runner. */
+/*
+ * The case of a process without another thread is in vt_share: here the test's runner has threads.
+ */
 Test(share, what_the_process_says)
 {
 	pthread_t t;
@@ -152,7 +160,7 @@ Test(share, what_the_process_says)
 	teardown();
 }
 
-/* Pages that are pinned for a device, or may be, must not go elsewhere. */
+/* Pages that are pinned for a device, or may be, must not move. */
 Test(share, what_is_locked)
 {
 	uint8_t *p, *other;
@@ -160,7 +168,7 @@ Test(share, what_is_locked)
 	setup(DPA_CFG_SHARE_ALWAYS);
 	p = anon(PAGES);
 	other = anon(1);
-	if (syscall(SYS_mlock, other, PAGE)) /* sanitizers do nothing in mlock() */
+	if (syscall(SYS_mlock, other, PAGE)) /* sanitizers turn mlock() into a no-op */
 		cr_skip_test("no memory may be locked");
 	cr_expect_eq(why_of(p, PAGES * PAGE, TH_ALL), DPA_SHARE_PINNED);
 	syscall(SYS_munlock, other, PAGE);
@@ -202,7 +210,10 @@ Test(share, what_has_asynchronous_io)
 	teardown();
 }
 
-/* CUDA's pins do not show in VmPin, and come at any time: not while its driver's file is open. */
+/*
+ * CUDA's pins do not appear in VmPin, and can be made at any time: no exchange while its driver's
+ * file is open.
+ */
 Test(share, what_a_driver_may_have_pinned)
 {
 	uint8_t *p, *other;
@@ -235,7 +246,9 @@ Test(share, what_a_driver_may_have_pinned)
 	teardown();
 }
 
-/* They are the application's, as before; it is said once, and tried again with what comes next. */
+/*
+ * They stay shared with the application; it is logged once, and tried again at the next occasion.
+ */
 Test(share, pinned_pages_stay_shared_until_they_may_go)
 {
 	uint8_t *p, *other;
@@ -277,7 +290,7 @@ Test(share, pinned_pages_stay_shared_until_they_may_go)
 	teardown();
 }
 
-/* Of the thread that registers, of others: `always` has nothing to do with it. */
+/* The stack of the registering thread, of others: `always` does not apply. */
 static void *registers_its_stack(void *arg)
 {
 	enum dpa_share_why *w = arg;
@@ -341,7 +354,7 @@ static void store(int sig)
 	*(volatile uint32_t *)(void *)(stored_at + i * PAGE + 64) = n;
 }
 
-/* A timer of this thread, whose handler stores there all the time. */
+/* Start a timer of this thread, whose handler stores to the memory all the time. */
 static timer_t starts_storing(void)
 {
 	struct sigaction act = {.sa_handler = store, .sa_flags = SA_RESTART};
@@ -356,7 +369,7 @@ static timer_t starts_storing(void)
 	return timer;
 }
 
-/* Signals wait while pages are exchanged, both ways. */
+/* Signals wait while pages are exchanged, in both directions. */
 Test(share, a_signal_handler_loses_no_store, .timeout = 120)
 {
 	uint32_t lost = 0, rounds = 48;
@@ -390,7 +403,7 @@ Test(share, never)
 	teardown();
 }
 
-/* The device's own mapping and the application's are one memory; nothing is lost on the way. */
+/* The device's own mapping and that of the application are one memory; no store is lost. */
 Test(share, one_memory)
 {
 	uint8_t *p;
@@ -427,7 +440,7 @@ Test(share, one_memory)
 	teardown();
 }
 
-/* An area ends with the last region that overlaps it, whichever that is. */
+/* An area ends with the last region that overlaps it, in any order. */
 Test(share, several_regions)
 {
 	uint32_t whole, part, beside, local;
@@ -465,7 +478,7 @@ Test(share, several_regions)
 	teardown();
 }
 
-/* A record read from an area that ended does not match the area that took its place. */
+/* A record read from an ended area does not match the area that replaced it. */
 Test(share, each_area_has_a_number)
 {
 	uint32_t key, i, serial;
@@ -492,7 +505,7 @@ Test(share, each_area_has_a_number)
 	teardown();
 }
 
-/* There are so many areas; one that ends makes room. */
+/* The number of areas is limited; one that ends makes room. */
 Test(share, so_many, .timeout = 120)
 {
 	uint32_t key[DPA_AREAS], more;
@@ -520,7 +533,7 @@ Test(share, so_many, .timeout = 120)
 	teardown();
 }
 
-/* fork(): everything is private before, and stays so; peers are told. */
+/* fork(): everything is made private before, and stays so; peers are notified. */
 Test(share, fork_ends_it)
 {
 	uint32_t key, gen, i;

@@ -54,7 +54,7 @@ static void enqueue(struct net *n, uint8_t flow)
 	n->fifo[n->fifo_head++ % NET_RING] = p;
 }
 
-/* Serves the queue for one step; what arrives is answered at once. */
+/* Serve the queue for one step; arriving packets are answered at once. */
 static void serve(struct net *n)
 {
 	n->credit += n->rate * STEP;
@@ -105,9 +105,8 @@ static void answer(struct net *n)
 }
 
 /*
- * Every flow sends all that it may, a packet each in turn; a sixteenth of them is kept from it by
- * something else, or one flow could for ever be the one that takes the place that it has just freed
- * in a full queue.
+ * Every flow sends all that it may, one packet each in turn. A sixteenth of the turns is skipped,
+ * otherwise one flow could for ever take the place that it has just freed in a full queue.
  */
 static void send_all(struct net *n)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * network.h - flows through one bottleneck, in simulated time: a queue of bounded size that is
- * served at a fixed rate, marks packets (as RED does) and drops what does not fit. All flows send
- * whenever they may. ACKs, NAKs and CNPs come back after a fixed delay and are never lost.
+ * served at a fixed rate, marks packets (as RED does) and drops packets that do not fit. All flows
+ * send whenever they may. ACKs, NAKs and CNPs come back after a fixed delay and are never lost.
  */
 #ifndef TEST_PCC_NETWORK_H
 #define TEST_PCC_NETWORK_H
@@ -15,7 +15,7 @@
 #define NET_MS	  UINT64_C(1000000)
 
 struct net_pkt {
-	uint64_t sent, due; /* due: at the sender, once it is on its way back */
+	uint64_t sent, due; /* due: time at the sender, once it is on its way back */
 	uint32_t bytes;	    /* 0 while in the queue: dropped, its place is kept */
 	uint8_t flow, ce, lost, cnp;
 };
@@ -35,7 +35,7 @@ struct net {
 	uint32_t queue_max;  /* bytes that the queue holds */
 	uint32_t kmin, kmax; /* bytes: marks from kmin on, every packet from kmax on; 0: none */
 	uint32_t pmax;	     /* of 1024: share that is marked just below kmax */
-	uint32_t loss;	     /* of 1024: lost whatever the queue */
+	uint32_t loss;	     /* of 1024: random loss, independent of the queue */
 	/* results */
 	uint64_t now;
 	uint32_t queued, queue_peak;
@@ -47,9 +47,9 @@ struct net {
 };
 
 struct net *net_new(unsigned flows, const struct dpa_pcc_algo *algo);
-/* Goes on until the time `until`; delivered, losses, cnps and queue_peak begin at 0. */
+/* Continue until the time `until`; delivered, losses, cnps and queue_peak begin at 0. */
 void net_run(struct net *n, uint64_t until);
-/* Sum of what was delivered to the flows that are on, and Jain's index of fairness of 1000. */
+/* Return the bytes delivered to the active flows; Jain's index of fairness, of 1000. */
 uint64_t net_delivered(const struct net *n);
 unsigned net_fairness(const struct net *n);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The rate of the default algorithm, step by step: CNPs in, rates out. */
+/* test_dcqcn.c - the rate of the default algorithm, step by step: CNPs in, rates out. */
 #include <criterion/criterion.h>
 
 #include "pcc/dcqcn.h"
@@ -103,7 +103,7 @@ Test(pcc_dcqcn, never_below_the_least_rate)
 	cr_expect_eq(f.rate, p.rpg_min_rate);
 }
 
-/* Five times half the way back, and no further: the target stays where the cut was made. */
+/* Five times half the way back, and no further: the target stays at the rate before the cut. */
 Test(pcc_dcqcn, fast_recovery)
 {
 	uint64_t before, rate, gap;
@@ -130,7 +130,7 @@ Test(pcc_dcqcn, additive_increase_by_the_timer)
 		old = rate;
 		rate = rate_at(cut + i * 55 * US);
 	}
-	/* Far behind fast recovery the rate trails the target by one step and rises as it does. */
+	/* long after fast recovery the rate trails the target by one step and rises like it */
 	cr_expect(rate - old >= p.rpg_ai_rate - 10 && rate - old <= p.rpg_ai_rate + 10, "%lu",
 		  rate - old);
 }
@@ -154,7 +154,7 @@ Test(pcc_dcqcn, byte_counter_steps)
 	}
 }
 
-/* The remainder at a step counts for the next one, but a cut begins the count anew. */
+/* The remainder at a step counts for the next one, but a cut restarts the count. */
 Test(pcc_dcqcn, byte_counter_keeps_the_rest)
 {
 	uint64_t rate;
@@ -172,7 +172,7 @@ Test(pcc_dcqcn, byte_counter_keeps_the_rest)
 	cr_expect_eq(f.rate, rate);
 }
 
-/* A window that lets less through than the least rate: the target is the least rate too. */
+/* A window that lets through less than the least rate: the target is the least rate, too. */
 Test(pcc_dcqcn, a_very_long_way)
 {
 	struct dpa_pcc_event ack = {.type = DPA_PCC_ACK, .now = US, .rtt_ns = 4 * GB};
@@ -201,7 +201,7 @@ Test(pcc_dcqcn, hyper_increase_needs_both)
 	cr_expect_gt(step, p.rpg_hai_rate, "%lu", step);
 }
 
-/* Without CNPs a flow comes back to no pacing at all, and the next CNP cuts by half again. */
+/* Without CNPs a flow returns to no pacing at all, and the next CNP cuts by half again. */
 Test(pcc_dcqcn, recovers_when_cnps_stop)
 {
 	uint64_t now, last = 0;
@@ -255,7 +255,7 @@ Test(pcc_dcqcn, late_timers_change_nothing)
 	cr_expect_eq(g.wake, f.wake);
 }
 
-/* The algorithm asks for its timer, and asking to send is enough to ring it. */
+/* The algorithm requests its timer; a request to send is enough to fire it. */
 Test(pcc_dcqcn, asking_to_send_raises_the_rate)
 {
 	uint64_t rate;

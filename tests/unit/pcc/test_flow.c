@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* A flow around any algorithm: pacing, bounds, which events arrive. */
+/* test_flow.c - a flow around any algorithm: pacing, bounds, and the events that arrive. */
 #include <criterion/criterion.h>
 #include <string.h>
 
@@ -8,7 +8,7 @@
 #define MS UINT64_C(1000000)
 #define S  UINT64_C(1000000000)
 
-/* An algorithm that answers what the test says and remembers what it was told. */
+/* An algorithm that answers as the test says and records its input. */
 static struct dpa_pcc_result answer;
 static struct dpa_pcc_event told;
 static unsigned told_num;
@@ -38,7 +38,7 @@ static void start(struct dpa_pcc_flow *f, uint64_t rate, uint64_t now)
 	dpa_pcc_init(f, &fake, NULL, now);
 }
 
-/* Sends packets of n bytes as fast as it may from `now` to `end`; bytes that left. */
+/* Send packets of n bytes as fast as allowed from `now` to `end`; return the bytes that left. */
 static uint64_t send_until(struct dpa_pcc_flow *f, uint64_t now, uint64_t end, uint32_t n,
 			   uint64_t late)
 {
@@ -78,8 +78,8 @@ Test(pcc_flow, pace_is_the_rate_and_one_burst_at_most)
 }
 
 /*
- * A caller that asks again later than the answer was (an EU that slept) loses nothing while the
- * burst covers it.
+ * A caller that asks later than the returned time (an EU that slept) loses nothing while the burst
+ * covers it.
  */
 Test(pcc_flow, lateness_within_a_burst_costs_no_rate)
 {
@@ -92,7 +92,7 @@ Test(pcc_flow, lateness_within_a_burst_costs_no_rate)
 	cr_expect_leq(got, 100000000u + dpa_pcc_burst(&f) + 4096);
 }
 
-/* Asking often, in steps in which less than a byte accrues, loses nothing either. */
+/* Frequent requests, in steps in which less than a byte accrues, lose nothing either. */
 Test(pcc_flow, asking_often_costs_no_rate)
 {
 	struct dpa_pcc_flow f;
@@ -143,7 +143,7 @@ Test(pcc_flow, wait_is_exact)
 	cr_expect_eq(dpa_pcc_may_send(&f, 7 + wait, 4096), 0u);
 }
 
-/* The time until an event counts at the rate that held until then. */
+/* The rate before an event applies to the time until the event. */
 Test(pcc_flow, a_new_rate_holds_from_its_event_on)
 {
 	struct dpa_pcc_event ev = {.type = DPA_PCC_CNP, .now = MS};
@@ -171,7 +171,7 @@ Test(pcc_flow, no_limit_asks_for_no_time)
 	cr_expect_eq(told_num, 0u);
 }
 
-/* Pacing that begins after an hour without finds one burst to spend, not an hour's worth. */
+/* Pacing that begins after an hour without it may spend one burst, not the amount of an hour. */
 Test(pcc_flow, a_limit_that_begins_late_finds_no_savings)
 {
 	uint64_t hour = 3600 * S;
@@ -187,7 +187,7 @@ Test(pcc_flow, a_limit_that_begins_late_finds_no_savings)
 	cr_expect_leq(got, 10000u + dpa_pcc_burst(&f) + 1000, "%lu", got);
 }
 
-/* No algorithm stops a flow or opens it beyond all bounds. */
+/* No algorithm stops a flow or exceeds the bounds. */
 Test(pcc_flow, answers_are_kept_to_the_bounds)
 {
 	struct dpa_pcc_flow f;

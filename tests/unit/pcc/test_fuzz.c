@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Events that no network sends, at times that no clock shows: the answers stay within bounds. */
+/*
+ * test_fuzz.c - events that no network sends, at times that no clock shows: the answers stay within
+ * bounds.
+ */
 #include <criterion/criterion.h>
 #include <stdlib.h>
 
@@ -16,7 +19,7 @@ static uint64_t rnd(void)
 	return z ^ (z >> 31);
 }
 
-/* Any number of digits is as likely as any other. */
+/* Return a number; each number of digits has the same probability. */
 static uint64_t any(void)
 {
 	return rnd() >> (rnd() % 64);
@@ -56,7 +59,7 @@ static void one(struct dpa_pcc_flow *f, uint64_t now)
 	switch (rnd() % 4) {
 	case 0:
 		wait = dpa_pcc_may_send(f, now, (uint32_t)any());
-		/* a debt of 2^30 bytes at most, at the least rate there is */
+		/* a debt of 2^30 bytes at most, at the least rate */
 		cr_assert_leq(wait, (UINT64_C(2) << 30) * 1000000000 / DPA_PCC_RATE_MIN);
 		break;
 	case 1:

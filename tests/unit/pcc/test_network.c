@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Flows share a bottleneck of 10 Gbit/s: fairly, without filling its queue, and without leaving it
- * idle. All numbers follow from the seed of network.c: none of them is a measurement.
+ * test_network.c - flows share a bottleneck of 10 Gbit/s: fairly, without filling its queue, and
+ * without leaving it idle. All numbers follow from the seed of network.c; none of them is measured.
  */
 #include <criterion/criterion.h>
 #include <criterion/parameterized.h>
@@ -11,7 +11,7 @@
 
 #define KiB 1024u
 
-/* Delivered in `ms` milliseconds, in per mille of what the bottleneck can carry. */
+/* Delivered in `ms` milliseconds, in per mille of the bottleneck's capacity. */
 static unsigned used(const struct net *n, uint64_t ms)
 {
 	return (unsigned)(net_delivered(n) * 1000 / (n->rate / 1000 * ms));
@@ -26,7 +26,7 @@ static uint64_t losses(const struct net *n)
 	return sum;
 }
 
-/* The first flow has all to itself; the others come one by one, 5 ms apart. */
+/* The first flow is alone; the others start one by one, 5 ms apart. */
 static void join_in_turn(struct net *n, unsigned flows)
 {
 	for (unsigned i = 1; i < flows; i++)
@@ -65,7 +65,7 @@ ParameterizedTest(unsigned *flows, pcc_network, marks_are_enough)
 	free(n);
 }
 
-/* The same network without rate control: the bounds above are not met by themselves. */
+/* The same network without rate control: it does not meet the bounds above. */
 Test(pcc_network, a_window_alone_fills_the_queue)
 {
 	struct net *n = net_new(8, &dpa_pcc_none);
@@ -76,7 +76,7 @@ Test(pcc_network, a_window_alone_fills_the_queue)
 	free(n);
 }
 
-/* CNPs stop when others leave: the flow that stays takes what they leave, then needs no pacing. */
+/* CNPs stop when others leave: the remaining flow takes their share, then needs no pacing. */
 Test(pcc_network, who_stays_takes_what_others_leave)
 {
 	struct net *n = net_new(8, &dpa_pcc_dcqcn);
@@ -102,27 +102,27 @@ ParameterizedTestParameters(pcc_network, losses_are_enough)
 	return cr_make_param_array(unsigned, flows, sizeof(flows) / sizeof(flows[0]));
 }
 
-/* A network that marks nothing: the window alone shares it, for the price of losses. */
+/* A network without marks: only the window shares it, at the price of losses. */
 ParameterizedTest(unsigned *flows, pcc_network, losses_are_enough)
 {
 	struct net *n = net_new(*flows, &dpa_pcc_dcqcn);
 	uint64_t packets;
 
 	n->kmax = 0;
-	n->queue_max = 512 * KiB; /* less than one window: nobody is safe from losses */
+	n->queue_max = 512 * KiB; /* less than one window: every flow has losses */
 	join_in_turn(n, *flows);
 	net_run(n, n->now + 200 * NET_MS);
 	net_run(n, n->now + 300 * NET_MS);
 	packets = net_delivered(n) / NET_MTU;
 	cr_expect_geq(net_fairness(n), 950u, "%u: %u", *flows, net_fairness(n));
 	cr_expect_geq(used(n, 300), 950u, "%u: %u", *flows, used(n, 300));
-	/* smaller windows lose more, for each grows by as much a round trip */
+	/* smaller windows lose more, because each grows by the same amount each round trip */
 	cr_expect_leq(losses(n), packets * *flows / 100, "%u: %lu of %lu", *flows, losses(n),
 		      packets);
 	free(n);
 }
 
-/* One packet in a hundred is lost whatever is sent: the link does not idle for it. */
+/* One packet in a hundred is lost at any load: the link does not become idle. */
 ParameterizedTestParameters(pcc_network, random_loss_is_borne)
 {
 	static unsigned flows[] = {1, 2, 8};
@@ -145,7 +145,7 @@ ParameterizedTest(unsigned *flows, pcc_network, random_loss_is_borne)
 
 /*
  * A bottleneck that shrinks to a tenth, as when a path changes: the steps of the rate are too large
- * for it, now the window holds what the marks let through.
+ * for it, so the window holds the amount that the marks allow.
  */
 Test(pcc_network, follows_a_bottleneck_that_shrinks)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The notification point, and the setting that names the algorithm. */
+/* test_np.c - the notification point, and the setting that names the algorithm. */
 #include <criterion/criterion.h>
 
 #include "config/knobs.h"
@@ -63,7 +63,7 @@ Test(pcc_np, no_clock_silences_a_flow)
 	cr_expect_not(dpa_cnp_np(&np, DPA_ECN_CE, 2) & DPA_NP_ANSWER);
 }
 
-/* The words of the setting and the table of algorithms are in one order. */
+/* The words of the setting and the table of algorithms have the same order. */
 Test(pcc_np, setting_and_table_agree)
 {
 	struct dpa_config cfg;

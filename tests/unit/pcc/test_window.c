@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The window of the default algorithm: what losses and ACKs make of it. */
+/* test_window.c - the window of the default algorithm: the effect of losses and ACKs. */
 #include <criterion/criterion.h>
 
 #include "pcc/dcqcn.h"
@@ -37,7 +37,7 @@ static void ack(uint32_t bytes, uint32_t inflight)
 	cr_assert(dpa_pcc_event(&f, &ev));
 }
 
-/* One round trip of a flow that has all of its window out. */
+/* One round trip of a flow with a full window in flight. */
 static void round_trip(void)
 {
 	uint32_t wnd = f.window;
@@ -88,7 +88,7 @@ static uint32_t after_loss(uint32_t psn, uint32_t end)
 	return f.window;
 }
 
-/* A peer names what is missing one by one: what was sent before a cut is no news behind it. */
+/* A peer reports missing packets one by one: packets sent before a cut cause no second cut. */
 Test(pcc_window, loss_cuts_once_a_flight)
 {
 	static const uint32_t firsts[] = {100, 0xfffff5};
@@ -107,14 +107,14 @@ Test(pcc_window, loss_cuts_once_a_flight)
 		}
 		now += RTT;
 		cr_expect_lt(after_loss(first + 30, first + 200), once, "sent behind the cut");
-		/* PSNs come round: one of long ago is no flight */
+		/* PSNs wrap around: an old one is not in flight */
 		once = f.window;
 		now += 60 * 1000 * US;
 		cr_expect_lt(after_loss(first + 150, first + 400), once);
 	}
 }
 
-/* A window of few packets is cut more than one of many, and never to more than a narrower one. */
+/* A window of few packets is cut more than one of many, but never below that of a narrower one. */
 Test(pcc_window, a_wide_window_is_cut_less)
 {
 	struct dpa_pcc_dcqcn_param p = dpa_pcc_dcqcn_default;
@@ -134,7 +134,7 @@ Test(pcc_window, a_wide_window_is_cut_less)
 	}
 }
 
-/* Also where the clock stands at nothing. */
+/* Also at clock value 0. */
 Test(pcc_window, the_first_loss_counts_at_time_zero)
 {
 	dpa_pcc_init(&f, &dpa_pcc_dcqcn, NULL, 0);
@@ -164,7 +164,7 @@ Test(pcc_window, timeout_feels_its_way_from_the_least)
 	cr_expect_eq(f.window, 32 * KiB);
 	round_trip();
 	cr_expect_eq(f.window, 64 * KiB);
-	round_trip(); /* and no doubling beyond what the loss left */
+	round_trip(); /* and no doubling beyond the window after the loss */
 	cr_expect(f.window >= 128 * KiB * 870 / 1024 && f.window < 120 * KiB, "%u", f.window);
 }
 
@@ -191,7 +191,7 @@ Test(pcc_window, unused_window_does_not_grow)
 	cr_expect_eq(f.window, 128 * KiB);
 }
 
-/* The receiver was not ready: no fault of the network's. */
+/* The receiver was not ready: not caused by the network. */
 Test(pcc_window, rnr_is_no_congestion)
 {
 	struct dpa_pcc_event ev = {.type = DPA_PCC_RNR, .now = now};

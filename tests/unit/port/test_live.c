@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The port in network namespaces of the test's own: addresses come and go. */
+/* test_live.c - the port in network namespaces of the test: addresses are added and removed. */
 #include <criterion/criterion.h>
 #include <arpa/inet.h>
 #include <errno.h>
@@ -139,7 +139,7 @@ static int sf_find(struct dpa_port *sf, const char *text)
 	return dpa_port_find(sf, gid);
 }
 
-/* Each function has a table of its own: an interface's addresses or all, and its derived GID. */
+/* Each function has its own table: the addresses of an interface or all, and its derived GID. */
 Test(port_live, functions)
 {
 	struct dpa_port *all, *lo, *gone;
@@ -211,8 +211,10 @@ Test(port_live, state)
 	dpa_port_fini(&port);
 }
 
-/* dpa0 with an interface of its own: that one's addresses, and its state; the derived GID where
- * there is none. */
+/*
+ * dpa0 with its own interface: the addresses of that one, and its state; the derived GID if it has
+ * none.
+ */
 Test(port_live, pf_with_an_interface)
 {
 	struct dpa_port *pf;
@@ -258,8 +260,7 @@ Test(port_live, quiet)
 	dpa_port_fini(&port);
 }
 
-/* More messages than the socket holds: they are dropped (ENOBUFS), the table is right all the same.
- */
+/* More messages than the socket holds: they are dropped (ENOBUFS), the table is still correct. */
 Test(port_live, flood)
 {
 	char text[32];
@@ -290,7 +291,7 @@ static _Noreturn void in_child(void)
 	_exit(0);
 }
 
-/* fork() while another thread was changing the table: nobody ends that in the child. */
+/* fork() while another thread was changing the table: that change never ends in the child. */
 Test(port_live, files_in_a_child_of_a_table_half_changed)
 {
 	int status;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Routes and MTUs, in network namespaces of the test's own with a veth pair in them. */
+/* test_route.c - routes and MTUs, in network namespaces of the test with a veth pair in them. */
 #include <criterion/criterion.h>
 #include <arpa/inet.h>
 #include <errno.h>
@@ -45,7 +45,7 @@ static void up(const char *name, int mtu)
 	close(fd);
 }
 
-/* v0 and v1 are one cable; both ends are here. */
+/* v0 and v1 are one cable; both ends are in this namespace. */
 static void veth(int mtu)
 {
 	if (rtnl_link_veth_add(nl, "v0", "v1", getpid()) < 0)
@@ -196,7 +196,7 @@ static void take_nothing(struct nlmsghdr *h, void *arg)
 	(void)arg;
 }
 
-/* The kernel says nothing to a message that asks for nothing, as if its answer was lost. */
+/* The kernel sends no answer to a message that requests none, as if its answer was lost. */
 Test(port_route, an_answer_that_does_not_come, .timeout = 30)
 {
 	struct nl_msg *msg = nlmsg_alloc_simple(NLMSG_NOOP, 0);
@@ -216,7 +216,7 @@ Test(port_route, an_answer_that_does_not_come, .timeout = 30)
 	dpa_port_fini(&port);
 }
 
-/* The same while descriptors have run out: no socket now, one when there are some again. */
+/* The same while descriptors have run out: no socket now, one when some are free again. */
 Test(port_route, no_descriptor_for_another_socket, .timeout = 30)
 {
 	struct nl_msg *msg = nlmsg_alloc_simple(NLMSG_NOOP, 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The GID table by itself: stable indices, holes, readers beside a writer. */
+/* test_table.c - the GID table alone: stable indices, holes, readers beside a writer. */
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <pthread.h>
@@ -120,7 +120,7 @@ Test(port_table, readers_see_whole_entries)
 	unsigned seen = 0;
 
 	cr_assert_eq(pthread_create(&writer, NULL, flip, &stop), 0);
-	while (seen < SEEN) { /* however late either thread starts */
+	while (seen < SEEN) { /* even if one of the threads starts late */
 		if (dpa_port_gid(&port, 0, &gid))
 			continue;
 		seen++;
@@ -211,7 +211,7 @@ Test(port_table, an_adapters_table)
 		cr_expect_eq(dpa_port_gid(&port, i, &gid), ENODATA, "index %u", i);
 }
 
-/* 127.0.0.1 has index 3 until another IPv4 address comes. */
+/* 127.0.0.1 has index 3 until another IPv4 address appears. */
 Test(port_table, an_adapters_table_of_loopback)
 {
 	struct dpa_port_addr a[6];

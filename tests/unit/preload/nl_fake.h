@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * nl_fake.h - surroundings of the netlink answerer for tests: devices, a kernel whose answers are
- * written beforehand, and a program that keeps what it gets.
+ * nl_fake.h - environment of the netlink answerer for tests: devices, a kernel with prepared
+ * answers, and a program that stores the messages that it receives.
  */
 #ifndef NL_FAKE_H
 #define NL_FAKE_H
@@ -19,7 +19,7 @@
 #define SEQ  4711u
 #define PORT 0x89abcdefu
 
-/* Messages that the program received: messages one after the other. */
+/* Messages that the program received, one after the other. */
 struct got {
 	_Alignas(8) uint8_t data[1 << 20];
 	size_t len, largest;
@@ -142,7 +142,7 @@ static inline int fake_kernel(void *arg, bool load)
 	for (int i = 0; i < f->num_kernel; i++)
 		cr_assert_eq(send(ends[1], f->kernel_says[i], f->kernel_len[i], 0),
 			     (ssize_t)f->kernel_len[i]);
-	shutdown(ends[1], SHUT_WR); /* a relay that waits for more gets an end, not a hang */
+	shutdown(ends[1], SHUT_WR); /* a relay that waits for more gets an end instead of a hang */
 	if (f->kernel_end >= 0)
 		close(f->kernel_end);
 	f->kernel_end = ends[1];
@@ -228,7 +228,7 @@ static inline void add_string(struct req *r, uint16_t type, const char *text)
 	add(r, type, text, strlen(text) + 1);
 }
 
-/* The kernel's next datagram gets one message more. `first`: begins a datagram. */
+/* Add a message to the kernel's next datagram. `first`: begins a datagram. */
 static inline void kernel_says(struct fake *f, bool first, const struct req *r)
 {
 	int i = first ? f->num_kernel++ : f->num_kernel - 1;
@@ -243,7 +243,7 @@ static inline struct req kernel_error(int error, const struct req *of)
 	struct nlmsgerr e = {.error = error,
 			     .msg = *(const struct nlmsghdr *)(const void *)of->data};
 
-	e.msg.nlmsg_flags |= NLM_F_ACK; /* as the answerer asks for one */
+	e.msg.nlmsg_flags |= NLM_F_ACK; /* as the answerer requests one */
 	e.msg.nlmsg_pid = 1;
 	memcpy(r.data + r.len, &e, sizeof(e));
 	r.len += sizeof(e);
@@ -265,7 +265,7 @@ static inline int serve(struct fake *f, const struct req *r)
 	return nl_serve(&f->env, r->data, r->len);
 }
 
-/* The i-th message that the program got, NULL: there are fewer. */
+/* Return the i-th message that the program got, NULL: there are fewer. */
 static inline const struct nlmsghdr *message(const struct fake *f, int i)
 {
 	const struct nlmsghdr *h = NULL;
@@ -279,7 +279,7 @@ static inline const struct nlmsghdr *message(const struct fake *f, int i)
 	return h;
 }
 
-/* An attribute of a message, or of what is inside another attribute. */
+/* Find an attribute of a message, or inside another attribute. */
 static inline const struct nlattr *attr_in(const void *data, size_t len, unsigned type, int nth)
 {
 	for (size_t at = 0; at + NLA_HDRLEN <= len;) {
@@ -321,7 +321,7 @@ static inline const char *text(const struct nlattr *a)
 	return (const char *)a + NLA_HDRLEN;
 }
 
-/* The error of the only message, which must be an NLMSG_ERROR of the request. */
+/* Return the error of the only message, which must be an NLMSG_ERROR for the request. */
 static inline int error_of(const struct fake *f, int i)
 {
 	const struct nlmsghdr *h = message(f, i);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Corners of the calls that the preload answers: spellings, errno, threads. */
+/* test_corners.c - corners of the calls that the preload answers: spellings, errno, threads. */
 #include "preloaded.h"
 
 #include <dirent.h>
@@ -30,7 +30,7 @@ static int count(const char *path, const char *name)
 	return n;
 }
 
-/* Regression: a folder above ours was known by one spelling only. */
+/* Regression: a folder above ours was recognised by one spelling only. */
 Test(preload_corners, a_folder_above_by_any_spelling)
 {
 	static const char *const spellings[] = {"/sys/class",	 "/sys/class/",	 "/sys//class",
@@ -43,7 +43,7 @@ Test(preload_corners, a_folder_above_by_any_spelling)
 	cr_expect_eq(count("/proc/.", "infiniband"), 0);
 }
 
-/* Regression: a slash behind the name of a file was passed over. */
+/* Regression: a slash behind the name of a file was ignored. */
 Test(preload_corners, a_file_is_no_folder)
 {
 	static const char *const files[] = {IBDEV "/node_type", IBDEV "/node_guid", NODE};
@@ -159,7 +159,7 @@ Test(preload_corners, further_calls)
 	cr_expect_eq(errno, ENOTDIR);
 }
 
-/* A link's text that is cut off is the beginning of what a longer buffer gets. */
+/* A link's truncated text is the beginning of the text that a longer buffer gets. */
 Test(preload_corners, a_short_buffer_for_proc)
 {
 	char whole[PATH_MAX] = "", part[16] = "", link[64];
@@ -209,7 +209,7 @@ static void *own_descriptors(void *arg)
 	return read(file, text, sizeof(text)) == 40 ? NULL : "read";
 }
 
-/* Regression: of a thread with descriptors of its own the first thread's were looked at. */
+/* Regression: for a thread with its own descriptors those of the first thread were used. */
 Test(preload_corners, a_thread_with_other_descriptors)
 {
 	pthread_t t;
@@ -220,7 +220,7 @@ Test(preload_corners, a_thread_with_other_descriptors)
 	cr_expect_null(what, "%s", (const char *)what);
 }
 
-/* Regression: a thread with a working directory of its own was given the first thread's. */
+/* Regression: a thread with its own working directory was given that of the first thread. */
 Test(preload_corners, a_thread_in_another_folder)
 {
 	char buf[PATH_MAX];

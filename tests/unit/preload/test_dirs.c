@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Folders: every way to list one has our entry exactly once, and what the host has. */
+/*
+ * test_dirs.c - folders: every way to list one shows our entry exactly once, and the host's
+ * entries.
+ */
 #include "preloaded.h"
 
 #include <dirent.h>
@@ -126,7 +129,7 @@ Test(preload_dirs, not_folders)
 	cr_expect_eq(errno, ENOTDIR);
 }
 
-/* More streams than the table holds: the others are read as the host has them. */
+/* More streams than the table holds: the others show only the host's entries. */
 Test(preload_dirs, many_streams)
 {
 	DIR *dirs[100];

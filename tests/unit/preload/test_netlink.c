@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* RDMA netlink sockets under the preload: every way to send, and what becomes of such a socket. */
+/*
+ * test_netlink.c - RDMA netlink sockets under the preload: every way to send, and later uses of
+ * such a socket.
+ */
 #include "preloaded.h"
 
 #include <errno.h>
@@ -52,7 +55,7 @@ static bool names_dpa0(const struct nlmsghdr *h)
 	return memmem(h, h->nlmsg_len, "dpa0", 5) != NULL;
 }
 
-/* Reads the answer of a dump, of which there must be one whole in the queue. */
+/* Read the answer to a dump, which must be complete in the queue. */
 static bool answered(int fd)
 {
 	_Alignas(8) char buf[8192];
@@ -190,13 +193,13 @@ Test(netlink, the_program_binds_it)
 	close(third);
 }
 
-/* The process id is the port that libraries try first: nothing of ours may have taken it. */
+/* Libraries try the process id as port first: the preload must not have taken it. */
 Test(netlink, the_process_id_is_free)
 {
 	struct sockaddr_nl a = {.nl_family = AF_NETLINK, .nl_pid = (uint32_t)getpid()};
 	int first = open_socket(), second;
 
-	a.nl_pid ^= 0x20000000; /* or the kernel would choose it for the first one */
+	a.nl_pid ^= 0x20000000; /* otherwise the kernel would choose it for the first one */
 	cr_expect_eq(bind(first, (struct sockaddr *)&a, sizeof(a)), 0);
 	cr_expect(asks(first));
 	second = open_socket();
@@ -222,7 +225,7 @@ Test(netlink, duplicates)
 	cr_expect_eq(write(pipes[1], &dump, sizeof(dump)), 16, "a pipe, not the socket");
 	cr_expect_eq(read(pipes[0], buf, sizeof(buf)), 16);
 	cr_expect_eq(memcmp(buf, &dump, 16), 0);
-	for (int i = 0; i < 10000; i++) /* long enough for a look at all descriptors */
+	for (int i = 0; i < 10000; i++) /* long enough for a check of all descriptors */
 		cr_assert_eq(write(pipes[1], buf, 1) + read(pipes[0], buf, 1), 2);
 	cr_expect(asks(copy));
 	close(copy);
@@ -246,7 +249,7 @@ Test(netlink, children)
 	close(fd);
 }
 
-/* A socket that knows nothing of the preload, of whoever can make one in this namespace. */
+/* Make a socket without the preload, as any process in this namespace can. */
 static int stranger(void)
 {
 	int fd = (int)syscall(SYS_socket, AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_USERSOCK);
@@ -313,7 +316,10 @@ Test(netlink, groups)
 	close(fd);
 }
 
-/* Between requests nobody takes the answerer's place, who knows its port from its messages. */
+/*
+ * Between requests no other process takes the answerer's place, although it can learn the port from
+ * its messages.
+ */
 Test(netlink, a_stranger_in_the_answerers_place)
 {
 	struct sockaddr_nl from = {0};
@@ -346,7 +352,7 @@ static void *ask_often(void *arg)
 	return NULL;
 }
 
-/* Each call has an answerer, and the socket one peer: they take turns. */
+/* Each call has an answerer, and the socket has one peer: they take turns. */
 Test(netlink, two_threads_on_a_socket)
 {
 	int fd = open_socket();
@@ -366,7 +372,10 @@ Test(netlink, two_threads_on_a_socket)
 	close(fd);
 }
 
-/* Answers that nobody reads: at last the queue is as large as the system allows, and full. */
+/*
+ * Answers that the program does not read: in the end the queue has the system's largest size, and
+ * is full.
+ */
 Test(netlink, the_queue_overflows)
 {
 	_Alignas(8) char buf[8192];
@@ -414,7 +423,7 @@ static void filter(unsigned nr, unsigned arg, unsigned value, unsigned action)
 		cr_skip_test("no seccomp here");
 }
 
-/* Once such sockets are closed, other calls cost what they cost without the preload. */
+/* Once such sockets are closed, other calls cost the same as without the preload. */
 Test(netlink, calls_are_free_again)
 {
 	int fd, null = open("/dev/null", O_WRONLY | O_CLOEXEC);
@@ -438,8 +447,9 @@ Test(netlink, calls_are_free_again)
 }
 
 /*
- * Regression: at the start of each program getsockopt(2) was called of descriptors that are no
- * sockets. A sandbox that is there before the program, as a service manager's, may kill for that.
+ * Regression: at the start of each program getsockopt(2) was called on descriptors that are no
+ * sockets. A sandbox that is active before the program, such as that of a service manager, may kill
+ * for that.
  */
 Test(netlink, a_sandbox_without_sockets)
 {
@@ -461,7 +471,7 @@ Test(netlink, a_sandbox_without_sockets)
 	cr_expect_eq(status, 0, "status 0x%x", (unsigned)status);
 }
 
-/* Where no such socket can be made there is no RDMA netlink, and libibverbs reads sysfs. */
+/* If no such socket can be created there is no RDMA netlink, and libibverbs reads sysfs. */
 Test(netlink, refused_without_usersock)
 {
 	filter(SYS_socket, 2, NETLINK_USERSOCK, SECCOMP_RET_ERRNO | EPERM);

@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The netlink answerer among fakes: our functions, an injected kernel, the program's end. */
+/*
+ * test_nl.c - the netlink answerer with fakes: our functions, an injected kernel, the program's
+ * end.
+ */
 #include "nl_fake.h"
 
 #include <rdma/rdma_netlink.h>
 
-/* Numbers against the header of the kernel that is installed. */
+/* Compare numbers with the header of the installed kernel. */
 _Static_assert((int)NLDEV_CLIENT == (int)RDMA_NL_NLDEV, "ABI");
 _Static_assert((int)NLDEV_GET == (int)RDMA_NLDEV_CMD_GET, "ABI");
 _Static_assert((int)NLDEV_PORT_GET == (int)RDMA_NLDEV_CMD_PORT_GET, "ABI");
@@ -33,7 +36,7 @@ static struct req about(unsigned cmd, uint16_t flags, uint32_t index)
 	return r;
 }
 
-/* A device as the kernel describes one. */
+/* A device in the kernel's form. */
 static struct req kernel_device(uint32_t index, const char *name, uint16_t flags)
 {
 	struct req r = request(NLDEV_TYPE(NLDEV_GET), flags);
@@ -73,7 +76,7 @@ Test(nl, a_dump_of_devices)
 	fake_free(f);
 }
 
-/* libibverbs keeps the index in an int, -1 being none; the kernel gives out 0 to 2^31 - 1. */
+/* libibverbs stores the index in an int, where -1 means none; the kernel uses 0 to 2^31 - 1. */
 Test(nl, indices)
 {
 	cr_expect_gt((int)NL_INDEX, 0);
@@ -149,7 +152,7 @@ Test(nl, one_of_ours_is_acknowledged)
 	struct req r = about(NLDEV_GET, ONE | NLM_F_ACK, NL_INDEX);
 	const struct nlmsgerr *e;
 
-	f->has_kernel = true; /* is not asked */
+	f->has_kernel = true; /* is not queried */
 	cr_assert_eq(serve(f, &r), 0);
 	cr_expect_str_eq(text(attr(message(f, 0), NLDEV_A_DEV_NAME)), "dpa0");
 	cr_expect_eq(message(f, 0)->nlmsg_flags, 0);
@@ -242,7 +245,7 @@ Test(nl, character_devices)
 	cm = request(NLDEV_TYPE(NLDEV_GET_CHARDEV), ONE);
 	add_string(&cm, NLDEV_A_CHARDEV_TYPE, "rdma_cm");
 	cr_expect_eq(error_for(f, &cm), -EOPNOTSUPP);
-	f->has_kernel = true; /* is asked, and its number kept back */
+	f->has_kernel = true; /* is queried, and its number held back */
 	dev = request(NLDEV_TYPE(NLDEV_GET_CHARDEV), 0);
 	add_string(&dev, NLDEV_A_CHARDEV_NAME, "rdma_cm");
 	ok = kernel_error(0, &cm);
@@ -312,7 +315,7 @@ Test(nl, the_kernel_says_no_more)
 	fake_free(f);
 }
 
-/* Of an error that is cut off nothing is read; what follows it counts. */
+/* A truncated error is not read; the messages after it count. */
 Test(nl, a_short_error_of_the_kernel)
 {
 	struct fake *f = fake_new();
@@ -363,7 +366,7 @@ Test(nl, counts)
 	cr_expect_null(nested(table, NLDEV_A_RES_ENTRY, 2));
 
 	f->got.len = 0;
-	f->devices = 3; /* two of which it knows nothing of */
+	f->devices = 3; /* two of which it does not have */
 	cr_assert_eq(serve(f, &all), 0);
 	cr_expect_str_eq(text(attr(message(f, 0), NLDEV_A_DEV_NAME)), "dpa0");
 	cr_expect_eq(message(f, 1)->nlmsg_type, NLMSG_DONE);
@@ -434,7 +437,7 @@ Test(nl, many_qps)
 	fake_free(f);
 }
 
-/* As the kernel's fill_res_cm_id_entry() gives them. */
+/* In the form of the kernel's fill_res_cm_id_entry(). */
 Test(nl, many_cm_ids)
 {
 	struct fake *f = fake_new();
@@ -478,7 +481,7 @@ Test(nl, many_cm_ids)
 	fake_free(f);
 }
 
-/* Regression: of the number of an rdma_cm id bytes behind the request were read. */
+/* Regression: for the number of an rdma_cm id bytes behind the request were read. */
 Test(nl, numbers_that_are_cut_off)
 {
 	static const struct {

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Requests that no program sends: cut short, with wrong lengths, random. The answerer reads nothing
- * beyond them (they end where a heap block ends), and what it answers is well formed.
+ * test_nl_fuzz.c - requests that no program sends: cut short, with wrong lengths, random. The
+ * answerer reads nothing beyond them (they end at the end of a heap block), and its answers are
+ * well formed.
  */
 #include "nl_fake.h"
 
@@ -64,7 +65,7 @@ static void spoil(struct req *r)
 			r->data[i] = (uint8_t)rnd();
 }
 
-/* Whole messages, to this program, in attributes that lie within them. */
+/* Check for complete messages, to this program, with attributes inside of them. */
 static void check_answers(const struct fake *f)
 {
 	const struct nlmsghdr *h;
@@ -108,7 +109,7 @@ Test(nl_fuzz, requests)
 	fake_free(f);
 }
 
-/* The kernel is believed no more than the program: its answers are random, too. */
+/* The kernel is checked like the program: its answers are random, too. */
 Test(nl_fuzz, a_kernel)
 {
 	struct fake *f = fake_new();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Files: every way to open and to ask about one, for ours and for others. */
+/* test_preload.c - files: every way to open and query one, for ours and for others. */
 #include "preloaded.h"
 
 #include <errno.h>
@@ -20,7 +20,7 @@
 
 TestSuite(preload, .init = need_preload);
 
-/* Spellings of the C library that headers do not declare without certain options. */
+/* Names of the C library that headers do not declare without certain options. */
 int __open_2(const char *path, int flags);
 int __open64_2(const char *path, int flags);
 int __openat_2(int dirfd, const char *path, int flags);
@@ -109,7 +109,7 @@ Test(preload, odd_spellings_of_paths)
 	cr_expect_eq(errno, EFAULT);
 }
 
-/* Regression: where the preload is in every process, a package manager could not upgrade us. */
+/* Regression: if the preload is in every process, a package manager could not upgrade us. */
 Test(preload, packages_can_be_upgraded)
 {
 	static const char *const folders[] = {
@@ -180,7 +180,7 @@ Test(preload, nothing_can_be_written)
 	cr_expect_eq(access(IBDEV "/node_guid", R_OK | W_OK), -1);
 }
 
-/* All the ways to ask about path; st of each goes to check. */
+/* Query path in all ways; st of each is passed to check. */
 static void each_stat(const char *path, int fd, void (*check)(const struct stat *st))
 {
 	struct statx stx;
@@ -350,7 +350,7 @@ static void *little_stack(void *arg)
 	return NULL;
 }
 
-/* Paths that are not ours cost no stack to speak of. */
+/* Other paths cost almost no stack. */
 Test(preload, little_stack)
 {
 	pthread_attr_t attr;
@@ -365,7 +365,7 @@ Test(preload, little_stack)
 	cr_expect(ok);
 }
 
-/* A setting of a kernel module that is not there. Where it is, the file is the kernel's. */
+/* A setting of a kernel module that is not loaded. If it is loaded, the file is the kernel's. */
 Test(preload, a_setting_of_rdma_cm)
 {
 	static const char file[] = "/proc/sys/net/rdma_ucm/max_backlog";

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The device as a kernel's sysfs shows one: links, the PCI function, what is listed can be read. */
+/*
+ * test_sysfs.c - the device as in a kernel's sysfs: links, the PCI function, listed files are
+ * readable.
+ */
 #include "preloaded.h"
 
 #include <dirent.h>
@@ -144,7 +147,7 @@ Test(preload_sysfs, pci_function)
 	cr_expect_leq(atoi(text_of(PCI "/numa_node")), 0);
 }
 
-/* lspci and libpciaccess read it of each device, and give up where they cannot. */
+/* lspci and libpciaccess read it for each device, and give up if they cannot. */
 Test(preload_sysfs, configuration_space)
 {
 	int fd = open("/sys/bus/pci/devices/d9a0:00:00.0/config", O_RDONLY);
@@ -194,7 +197,7 @@ static void expect_same(const struct stat *a, const struct stat *b, const char *
 	cr_expect_eq(a->st_nlink, b->st_nlink, "%s", what);
 }
 
-/* Regression: cp found that each file had been replaced between its lstat and its fstat. */
+/* Regression: cp detected a replaced file between its lstat and its fstat. */
 Test(preload_sysfs, a_file_stays_itself)
 {
 	static const char *const files[] = {IBDEV "/node_guid", IBDEV "/ports/1/gids/0",
@@ -251,7 +254,10 @@ Test(preload_sysfs, working_directory)
 	close(fd);
 }
 
-/* Each entry of a folder opens by its name and in its folder; files can be read, or say why not. */
+/*
+ * Each entry of a folder opens by its name and in its folder; files can be read, or fail with the
+ * right error.
+ */
 static void read_all(const char *path, unsigned depth)
 {
 	char name[PATH_MAX + NAME_MAX + 2], text[512];
@@ -296,7 +302,7 @@ Test(preload_sysfs, what_is_listed_can_be_read)
 	read_all(VERBS "/uverbs_dpa0", 9);
 }
 
-/* libudev asks before it takes a folder for a device. */
+/* libudev checks it before it accepts a folder as a device. */
 Test(preload_sysfs, file_system)
 {
 	static const char *const paths[] = {IBDEV,
@@ -346,7 +352,7 @@ Test(preload_sysfs, counters)
 	cr_expect_eq(errno, ENOENT);
 }
 
-/* The host's own are what they were. */
+/* The host's own entries are unchanged. */
 Test(preload_sysfs, host_is_left_alone)
 {
 	char path[PATH_MAX + NAME_MAX + 2], real[PATH_MAX];

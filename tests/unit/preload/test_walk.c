@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Walks: nftw and ftw see what readdir shows; streams can be wound. */
+/* test_walk.c - walks: nftw and ftw see the entries of readdir; streams can be rewound. */
 #include "preloaded.h"
 
 #include <dirent.h>
@@ -57,7 +57,7 @@ Test(preload_walk, nftw)
 	cr_expect_eq(seen.files + seen.folders, 0);
 }
 
-/* Links of a device lead round in circles: each folder is shown once. */
+/* Links of a device form circles: each folder is shown once. */
 Test(preload_walk, nftw_follows_links)
 {
 	cr_assert_eq(nftw(IBDEV "/device/infiniband", note, 8, FTW_ACTIONRETVAL), 0, "%s",
@@ -111,7 +111,7 @@ Test(preload_walk, ftw)
 	cr_expect_eq(seen.gids, 256);
 }
 
-/* Other folders go to the C library. */
+/* The C library handles other folders. */
 Test(preload_walk, of_others)
 {
 	cr_expect_eq(nftw("/proc/self/fdinfo", note, 8, FTW_PHYS), 0);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * QP1 of a host with one process: what is sent comes back to it. A test can lose, double, keep and
- * reorder MADs by the hook of fake_gsi.h. A forked child has a QP1 of its own, which is empty.
+ * fake_gsi.c - QP1 of a host with one process: its MADs return to it. A test can lose, duplicate,
+ * hold and reorder MADs by the hook of fake_gsi.h. A forked child has its own QP1, which is empty.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -159,7 +159,7 @@ void fake_gsi_leave(const struct dpa_gsi_id *id)
 	pthread_mutex_lock(&the_gsi.lock);
 	the_gsi.past = *id;
 	the_gsi.left = true;
-	fake_gsi.ids++; /* of who takes it over */
+	fake_gsi.ids++; /* for the process that takes it over */
 	pthread_mutex_unlock(&the_gsi.lock);
 	fake_gsi_wake();
 }
@@ -275,7 +275,7 @@ bool dpa_hw_gsi_orphan(struct dpa_hw_gsi *gsi, struct dpa_gsi_id *id)
 	return left;
 }
 
-/* 127.0.0.0/8 and ::1 are here, at GID index 0. */
+/* 127.0.0.0/8 and ::1 are local, at GID index 0. */
 int dpa_hw_route(struct dpa_hw_ctx *ctx, const uint8_t sgid[16], const uint8_t dgid[16],
 		 struct dpa_hw_route *r)
 {
@@ -306,7 +306,7 @@ int dpa_hw_neighbour(struct dpa_hw_ctx *ctx, const uint8_t sgid[16], const uint8
 	return is_far(dgid) && fake_gsi.silent ? EAGAIN : 0;
 }
 
-/* One answer waits at a time: the last packet's. */
+/* One answer waits at a time: that to the last packet. */
 static _Atomic uint64_t answer;
 
 int dpa_hw_gsi_probe(struct dpa_hw_gsi *gsi, const struct dpa_gsi_addr *to, uint64_t tid)

@@ -12,7 +12,7 @@
 
 struct dpa_hw_ctx {
 	struct dpa_hw_open_attr attr;
-	uint32_t *alive; /* a page of its own that a fork wipes */
+	uint32_t *alive; /* a separate page that a fork wipes */
 };
 
 struct fake_counts fake;
@@ -184,7 +184,7 @@ bool dpa_hw_may_read(struct dpa_hw_qp *qp, uint32_t lkey, uint64_t addr, uint64_
 	return lkey == 0x11 && addr == 0x1000 && length == 8;
 }
 
-/* As the real one: not there in a child, so that a touch of it ends the child. */
+/* As the real one: not mapped in a child, so that an access ends the child. */
 int dpa_hw_alloc_queue(struct dpa_hw_ctx *ctx, size_t bytes, void **mem)
 {
 	int ret = fail_once(&fake_fail_alloc_queue);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * fake_hw.h - a device that does nothing by itself: the functions of dpa_hw.h in memory, with what
- * the driver told it open to look at, and levers that a test pulls in the device's place.
+ * fake_hw.h - a passive device: the functions of dpa_hw.h in memory. A test can read the driver's
+ * input, and acts in place of the device.
  */
 #ifndef FAKE_HW_H
 #define FAKE_HW_H
@@ -36,10 +36,10 @@ struct dpa_hw_qp {
 };
 
 struct fake_counts {
-	uint32_t freed_mw; /* key that the last dpa_hw_dealloc_mw() named */
+	uint32_t freed_mw; /* key of the last dpa_hw_dealloc_mw() */
 	int opened_again, dms, contexts, pds, mrs, mws, cqs, srqs, qps;
-	size_t queue_bytes, at_end; /* at_end: when the QPs of a context ended */
-	int stray_errno;	    /* what calls that succeed leave in errno; 0: nothing */
+	size_t queue_bytes, at_end; /* at_end: number of contexts whose QPs had ended */
+	int stray_errno;	    /* errno left by calls that succeed; 0: unchanged */
 	_Atomic int progress;
 };
 
@@ -57,13 +57,13 @@ extern _Atomic int fake_answers;
 /* Makes the next call of that kind fail. */
 extern int fake_fail_alloc_queue, fake_fail_create_qp, fake_fail_reg_mr, fake_fail_alloc_pd;
 
-/* An open context on a device of its own; closed by ibv_close_device(). */
+/* Open a context on its own device; close it by ibv_close_device(). */
 struct ibv_context *fake_open(void);
 
-/* The device writes a CQE (its owner is set here) and fires the event of an armed CQ. */
+/* Write a CQE as the device (its owner is set here), and fire the event of an armed CQ. */
 void fake_cqe(struct dpa_hw_cq *cq, const struct dpa_cqe *cqe);
 void fake_event(enum dpa_event_type type, void *object);
-/* The device has finished all of the SQ, has taken n receives. */
+/* Finish all of the SQ as the device; take n receives. */
 void fake_finish_sq(struct dpa_hw_qp *qp);
 void fake_take_rq(struct dpa_dbrec *dbrec, uint32_t n);
 
@@ -71,7 +71,7 @@ struct dpa_hw_cq *fake_cq(struct ibv_cq *cq);
 struct dpa_hw_qp *fake_qp(struct ibv_qp *qp);
 struct dpa_hw_srq *fake_srq(struct ibv_srq *srq);
 
-/* A QP of the type in RTS with these capabilities, own CQs. */
+/* A QP of the type in RTS with these capabilities, and its own CQs. */
 struct fake_setup {
 	struct ibv_context *ctx;
 	struct ibv_pd *pd;

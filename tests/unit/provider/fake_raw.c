@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The commands for raw packets: WQs, indirection tables, flow rules. */
+/* fake_raw.c - the commands for raw packets: WQs, indirection tables, flow rules. */
 #include "fake_hw.h"
 
 static uint32_t wq_state, next_wqn = 4000;

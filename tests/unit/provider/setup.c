@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Contexts and QPs for the tests: the provider's own functions below libibverbs's public ones. */
+/*
+ * setup.c - contexts and QPs for the tests: the provider's own functions, called by libibverbs'
+ * public ones.
+ */
 #include <assert.h>
 #include <fcntl.h>
 #include <stdlib.h>
@@ -79,7 +82,7 @@ void fake_setup(struct fake_setup *s, enum ibv_qp_type type, const struct ibv_qp
 	fake_to_rts(s->qp);
 }
 
-/* Everything goes, and nothing of it is left in the device. */
+/* Destroy everything, and check that nothing of it is left in the device. */
 void fake_teardown(struct fake_setup *s)
 {
 	must(ibv_destroy_qp(s->qp));

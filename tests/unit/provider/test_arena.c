@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Queue memory in small pieces. */
+/* test_arena.c - queue memory in small allocations. */
 #include <criterion/criterion.h>
 #include "dpa.h"
 #include "fake_hw.h"
@@ -68,7 +68,7 @@ Test(arena, pieces_do_not_overlap_whatever_the_order)
 	ibv_close_device(ctx);
 }
 
-/* Full chunks are in one list, whatever their size: each piece goes back to its own. */
+/* Full chunks are in one list, of all sizes: each allocation returns to its own chunk. */
 Test(arena, full_chunks_of_all_sizes_give_back_in_any_order)
 {
 	enum { N = 5000 };

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * BlueFlame writes, by each way that this processor has: the provider takes one of them when it is
- * loaded, and its code is part of this file, so that the others run, too.
+ * test_bf.c - blueFlame writes, by each method of this processor: the provider chooses one of them
+ * when it is loaded, and its code is part of this file, so that the others run, too.
  */
 #include <criterion/criterion.h>
 #include "providers/dpa/post/bf.c"
 
-/* Every length: all of it and the check arrive, and nothing behind it is touched. */
+/* Every length: the data and the check arrive completely, and nothing behind them is written. */
 static void writes(bf_fn *fn)
 {
 	static const uint8_t none[sizeof(struct dpa_uar_slot)];
@@ -53,7 +53,7 @@ Test(bf, by_movdir64b)
 	cr_skip_test("this processor, or this build, has no movdir64b");
 }
 
-/* The function that is chosen by itself. */
+/* The function that the provider itself chooses. */
 Test(bf, by_the_one_that_is_chosen)
 {
 	cr_assert(bf_write_fn == bf_choose());

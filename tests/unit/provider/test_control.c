@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The rules of all control verbs: errno, and objects whose handle or context the caller has
- * changed. One list has every verb of the table with a call that fails; the table is gone through
- * member by member, so that a verb that is added without one is a failure.
+ * test_control.c - the rules of all control verbs: errno, and objects whose handle or context the
+ * caller has changed. One list has every verb of the table with a call that fails; the test checks
+ * the table member by member, so a verb that is added without a call is a failure.
  */
 #include <criterion/criterion.h>
 #include <fcntl.h>
@@ -12,10 +12,10 @@
 #include "control/control.h"
 #include "fake_hw.h"
 
-#define LEFT_ALONE 4711 /* what errno is before a call */
+#define LEFT_ALONE 4711 /* value of errno before a call */
 #define GARBLED	   0xdeadbeefu
 
-/* One object of each kind, of one context. */
+/* One object of each kind, in one context. */
 static struct all {
 	struct ibv_context *ctx;
 	struct ibv_pd *pd, *imported_pd;
@@ -127,7 +127,7 @@ TestSuite(control, .init = setup, .fini = teardown);
 /* --------------------------------------------------- a call of each that fails */
 
 #define OPS	      (&dpa_ctx_ops)
-/* A verb that returns a pointer, as one that returns an errno. */
+/* Call a verb that returns a pointer like one that returns an errno. */
 #define POINTER(call) ((call) ? 0 : errno)
 
 static struct ibv_td_init_attr td_attr = {.comp_mask = 1};
@@ -137,7 +137,7 @@ static uint64_t values[1];
 static struct ibv_port_attr port_attr;
 static struct ibv_device_attr_ex device_attr;
 
-/* Verbs that are called on a context, with an argument that is wrong. */
+/* Verbs that are called on a context, with a wrong argument. */
 #define ON_CONTEXT(X)                                                                              \
 	X(alloc_dm, POINTER(OPS->alloc_dm(a.ctx, &(struct ibv_alloc_dm_attr){.comp_mask = 1})))    \
 	X(alloc_parent_domain,                                                                     \
@@ -221,7 +221,7 @@ static struct ibv_device_attr_ex device_attr;
 	X(resize_cq, a.cq, handle, OPS->resize_cq(a.cq, 8))                                        \
 	X(set_ece, a.qp, handle, OPS->set_ece(a.qp, &(struct ibv_ece){0}))
 
-/* On one whose handle the library does not show: only its context can be changed. */
+/* Verbs on objects whose handle the library does not show: only its context can be changed. */
 #define ON_BARE_OBJECT(X)                                                                          \
 	X(attach_counters_point_flow, a.counters,                                                  \
 	  OPS->attach_counters_point_flow(a.counters, &(struct ibv_counter_attach_attr){0}, NULL)) \
@@ -230,7 +230,7 @@ static struct ibv_device_attr_ex device_attr;
 	X(destroy_counters, a.counters, OPS->destroy_counters(a.counters))                         \
 	X(read_counters, a.counters, OPS->read_counters(a.counters, values, 1, 0))
 
-/* They return nothing that could fail, or need a device that fails (alloc_pd). */
+/* They return nothing that could fail, or need a failing device (alloc_pd). */
 static const size_t elsewhere[] = {
 #define AT(op) offsetof(struct verbs_context_ops, op)
 	AT(alloc_pd),	 AT(unimport_dm),  AT(unimport_mr),
@@ -311,7 +311,7 @@ Test(control, a_changed_handle_is_enoent)
 		(obj)->member = was;                                                               \
 	}
 	ON_OBJECT(GARBLE)
-	/* what returns nothing leaves the object alone: teardown frees it */
+	/* a verb without a result leaves the object alone: teardown frees it */
 	a.imported_pd->handle ^= 1;
 	ibv_unimport_pd(a.imported_pd);
 	a.imported_pd->handle ^= 1;
@@ -323,8 +323,10 @@ Test(control, a_changed_handle_is_enoent)
 	a.imported_dm->handle ^= 1;
 }
 
-/* As that of google's suite: the object is called by way of another context, which has one of the
- * same kind with, maybe, the same handle. */
+/*
+ * As in google's suite: the object is called by way of another context, which may have an object of
+ * the same kind with the same handle.
+ */
 Test(control, a_changed_context_is_enoent)
 {
 #define MOVE(op, obj, call)                                                                        \
@@ -341,7 +343,7 @@ Test(control, a_changed_context_is_enoent)
 	ON_OBJECT(SKIP_DM)
 }
 
-/* Others than the one that a verb is called on. */
+/* Objects other than the one that the verb is called on. */
 Test(control, a_changed_object_among_the_attributes_is_enoent)
 {
 	struct ibv_qp_init_attr q = {
@@ -378,7 +380,7 @@ Test(control, a_changed_object_among_the_attributes_is_enoent)
 	cr_expect_eq(ibv_destroy_cq(cq), 0);
 }
 
-/* Never in post or poll; and they leave errno alone when they fail, too. */
+/* Post and poll never do; and they leave errno alone when they fail, too. */
 Test(control, the_data_path_looks_nothing_up)
 {
 	struct ibv_recv_wr wr = {.num_sge = 0}, *bad;
@@ -399,7 +401,7 @@ Test(control, the_data_path_looks_nothing_up)
 	a.srq->handle ^= 1;
 }
 
-/* A step on the way may fail: errno is not set by that. */
+/* An inner step may fail: errno is not set by it. */
 Test(control, a_verb_that_succeeds_leaves_errno_alone)
 {
 	struct ibv_port_attr p;
@@ -419,7 +421,7 @@ Test(control, a_verb_that_succeeds_leaves_errno_alone)
 	fake.stray_errno = 0;
 }
 
-/* The table of handles at work: it grows, entries move and are used again. */
+/* The table of handles in use: it grows, entries move and are reused. */
 Test(control, many_objects_come_and_go)
 {
 	enum { MANY = 5000 };
@@ -455,7 +457,7 @@ static void *looks_up(void *arg)
 	return NULL;
 }
 
-/* Those that look up take no lock: they find what is there while the table is rebuilt. */
+/* Look-ups take no lock: they find present objects while the table is rebuilt. */
 Test(control, objects_are_found_while_others_come_and_go)
 {
 	enum { MANY = 300, ROUNDS = 100 };
@@ -492,7 +494,7 @@ Test(control, a_pd_with_an_ah_is_busy)
 	cr_expect_eq(ibv_dealloc_pd(pd), 0);
 }
 
-/* librdmacm reads it back. The domain alone counts: the PD is free at any time. */
+/* librdmacm reads it back. Only the domain counts: the PD can be freed at any time. */
 Test(control, an_xrc_target_keeps_its_pd_as_a_pointer_only)
 {
 	struct ibv_pd *pd = ibv_alloc_pd(a.ctx);
@@ -541,8 +543,8 @@ static int walk(struct ibv_qp *qp, struct ibv_qp_attr a_)
 }
 
 /*
- * As perftest -c XRC gives them: the attributes of an RC QP, to both. Those of the other end are
- * dropped before anything looks at them: their values here are out of any range.
+ * As perftest -c XRC passes them: the attributes of an RC QP, to both ends. Those of the other end
+ * are dropped before they are checked: their values here are out of any range.
  */
 Test(control, xrc_attributes_of_the_other_end_are_dropped)
 {

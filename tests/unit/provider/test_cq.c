@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Polling, resizing, purging. */
+/* test_cq.c - polling, resizing, purging. */
 #include <criterion/criterion.h>
 #include <pthread.h>
 #include "control/control.h"
@@ -208,7 +208,7 @@ Test(cq, resize_keeps_what_was_not_polled)
 	teardown(&s);
 }
 
-/* Whatever was polled before, and whatever comes after. */
+/* For any earlier polls, and any later entries. */
 Test(cq, purge_takes_those_of_one_qp_and_keeps_the_order)
 {
 	struct ibv_wc wc[8];
@@ -304,7 +304,7 @@ Test(cq, two_pollers_share_without_loss)
 
 /* --------------------------------------------------------------- extended */
 
-/* Empty is not the end: what comes meanwhile is next, at the buffer's end as elsewhere. */
+/* Empty is not the end: entries that arrive meanwhile are next, also at the buffer's end. */
 Test(cq_ex, next_poll_goes_on_with_what_came_meanwhile)
 {
 	struct ibv_context *ctx = fake_open();
@@ -337,7 +337,7 @@ Test(cq_ex, next_poll_goes_on_with_what_came_meanwhile)
 	ibv_close_device(ctx);
 }
 
-/* An overrun that is ignored writes over the oldest entries; the reader found nothing for laps. */
+/* An ignored overrun overwrites the oldest entries; the reader found nothing for laps. */
 Test(cq_ex, a_reader_goes_on_behind_an_overrun)
 {
 	struct ibv_context *ctx = fake_open();
@@ -418,7 +418,9 @@ Test(cq_ex, entries_are_read_one_by_one)
 	ibv_close_device(ctx);
 }
 
-/* The attributes of an entry are its own, whatever came before it; where none is, none is found. */
+/*
+ * The attributes of an entry are its own, after any other entry; an absent attribute is not found.
+ */
 Test(cq_ex, successes_and_failures_in_every_order)
 {
 	struct ibv_context *ctx = fake_open();
@@ -433,7 +435,7 @@ Test(cq_ex, successes_and_failures_in_every_order)
 		verbs_init_cq(ibv_cq_ex_to_cq(ex), ctx, NULL, NULL);
 		hw = fake_cq(ibv_cq_ex_to_cq(ex));
 		for (uint32_t i = 0; i < 5;
-		     i++) { /* the next one is asked for before it comes, too */
+		     i++) { /* the next entry is requested before it arrives, too */
 			bool bad = order >> i & 1, waits = order >> (5 + i) & 1;
 			struct dpa_cqe e = {.wr_id = i,
 					    .opcode = (uint8_t)(bad ? 0 : 0x80 + i),
@@ -492,7 +494,7 @@ Test(cq_ex, single_threaded_takes_no_lock)
 	ibv_close_device(ctx);
 }
 
-/* One who always finds something starved what arrives. */
+/* A poller that always found an entry starved arriving packets. */
 Test(cq_ex, who_always_finds_something_drives_progress_too)
 {
 	struct ibv_context *ctx = fake_open();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Completion channels and asynchronous events, through libibverbs's own calls. */
+/* test_events.c - completion channels and asynchronous events, through libibverbs's own calls. */
 #include <criterion/criterion.h>
 #include <fcntl.h>
 #include <poll.h>
@@ -73,7 +73,7 @@ Test(channel, cqs_of_a_channel_do_not_mix)
 		ibv_req_notify_cq(cq[i], 0);
 		fake_cqe(fake_cq(cq[i]), &e);
 	}
-	/* an event that nobody read goes with its CQ */
+	/* an unread event is dropped with its CQ */
 	cr_assert_eq(ibv_destroy_cq(cq[1]), 0);
 	nonblock(ch->fd);
 	cr_assert_eq(ibv_get_cq_event(ch, &from, &cq_context), 0);
@@ -143,7 +143,7 @@ Test(channel, a_blocking_read_waits)
 	ibv_close_device(ctx);
 }
 
-/* The number of a closed channel may be that of anything of the application later. */
+/* The application may get the number of a closed channel for any file later. */
 Test(channel, a_closed_descriptor_is_forgotten)
 {
 	struct ibv_context *ctx = fake_open();

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * A child inherits the objects of its parent: the data path refuses, destroying frees its own
- * memory, and a new open works. Queue memory is not mapped there, so that a touch ends the child.
+ * test_fork.c - a child inherits the objects of its parent: the data path refuses, destroying frees
+ * the child's own memory, and a new open works. Queue memory is not mapped there, so an access ends
+ * the child.
  */
 #include <criterion/criterion.h>
 #include <sys/wait.h>
@@ -101,7 +102,7 @@ static void refuse(void *arg)
 static void destroy_only(void *arg)
 {
 	destroy(arg);
-	CHILD(fake.qps == 1 && fake.cqs == 3 && fake.mrs == 1); /* the device heard of nothing */
+	CHILD(fake.qps == 1 && fake.cqs == 3 && fake.mrs == 1); /* the device got no call */
 }
 
 static void open_again(void *arg)

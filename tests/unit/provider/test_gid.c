@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The GID queries of libibverbs, and device and port attributes. */
+/* test_gid.c - the GID queries of libibverbs, and device and port attributes. */
 #include <criterion/criterion.h>
 #include <unistd.h>
 #include "dpa.h"
@@ -65,7 +65,7 @@ Test(device, attributes_are_those_of_the_device)
 	ibv_close_device(ctx);
 }
 
-/* A program built against an older or newer header. */
+/* A program that was built with an older or newer header. */
 Test(device, other_sizes_of_the_structure)
 {
 	struct ibv_context *ctx = fake_open();

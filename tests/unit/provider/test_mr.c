@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Registration: what the device is told, which access flags are let through. */
+/* test_mr.c - registration: the arguments of the device, and the accepted access flags. */
 #include <criterion/criterion.h>
 #include "dpa.h"
 #include "fake_hw.h"

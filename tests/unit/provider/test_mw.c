@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Memory windows: keys and what a bind writes. */
+/* test_mw.c - memory windows: keys and the WQE of a bind. */
 #include <criterion/criterion.h>
 #include "dpa.h"
 #include "fake_hw.h"
@@ -110,7 +110,10 @@ Test(mw, type_2_is_posted)
 	teardown(&m);
 }
 
-/* Only the low 8 bits are the poster's; the window has the whole key as soon as it is posted. */
+/*
+ * The poster owns only the low 8 bits; the window has the complete key as soon as the bind is
+ * posted.
+ */
 Test(mw, type_2_takes_8_bits_of_the_key)
 {
 	static const uint32_t wanted[] = {0xba, 0xdeadbe07, 0, 0xffffffff};
@@ -137,7 +140,7 @@ Test(mw, type_2_takes_8_bits_of_the_key)
 	teardown(&m);
 }
 
-/* The application may write what it likes to the field. */
+/* The application may write any value to the field. */
 Test(mw, a_window_is_freed_whatever_its_key_says)
 {
 	struct mw_setup m;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Opening: settings that are refused, and what an open leaves behind. */
+/* test_open.c - open: refused settings, and resources that an open leaves behind. */
 #include <criterion/criterion.h>
 #include <fcntl.h>
 #include <stdio.h>
@@ -22,7 +22,7 @@ static int open_errno(void)
 	return 0;
 }
 
-/* The number of the lowest free descriptor: what was opened must be closed again. */
+/* Return the number of the lowest free descriptor: opened ones must be closed again. */
 static int lowest_fd(void)
 {
 	int fd = dup(0);
@@ -53,7 +53,7 @@ Test(open, descriptors_come_and_go)
 /* The device reads the queues of QPs until they end: a close with QPs crashed. */
 Test(open, qps_end_before_their_queues_are_freed)
 {
-	static struct ibv_cq *volatile cq; /* it outlives its context: for the leak check */
+	static struct ibv_cq *volatile cq; /* outlives its context: for the leak check */
 	struct ibv_context *ctx = fake_open();
 
 	cr_assert(ctx);
@@ -101,14 +101,14 @@ Test(open, bad_settings_are_einval_and_one_line_in_the_log)
 	unlink(name);
 }
 
-/* The open of DPA_CONFIG=path in another process, as nobody if we may be: its errno. */
+/* Open with DPA_CONFIG=path in another process, as user 65534 if possible: return its errno. */
 static int open_errno_with(const char *path, const char *log)
 {
 	int status;
 	pid_t pid = fork();
 
 	if (pid == 0) {
-		/* nothing of the framework's at the end: it is the parent's */
+		/* skip exit handlers of the framework: they belong to the parent */
 		if (geteuid() == 0 && (setgid(65534) || setuid(65534)))
 			_exit(255);
 		setenv("DPA_LOG_FILE", log, 1);
@@ -133,14 +133,20 @@ static void refuses_config(const char *path, const char *log, const char *why)
 	close(fd);
 }
 
-/* It had the errno of reading the file: a device that is not there, to who opens it. */
+/*
+ * It returned the errno of reading the file, which means to a program that the device does not
+ * exist.
+ */
 Test(open, unreadable_settings_are_einval_and_one_line_in_the_log)
 {
 	char log[] = "/tmp/dpa-test-open-XXXXXX", conf[] = "/tmp/dpa-test-conf-XXXXXX";
 	int fd = mkstemp(log), cfd = mkstemp(conf);
 
 	cr_assert(fd >= 0 && cfd >= 0);
-	/* not his in a sticky folder is not to be opened for writing: fs.protected_regular */
+	/*
+	 * a file of another user in a sticky folder cannot be opened for writing:
+	 * fs.protected_regular
+	 */
 	if (geteuid() == 0)
 		cr_assert_eq(fchown(fd, 65534, 65534), 0);
 	cr_assert_eq(fchmod(cfd, 0), 0);

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Thread domains and parent domains: which locks go, what holds what, who gives memory. */
+/*
+ * test_pd.c - thread domains and parent domains: omitted locks, references, and memory from the
+ * application.
+ */
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include "control/control.h"
@@ -42,7 +45,7 @@ Test(pd, thread_domain_drops_locks)
 	ibv_destroy_qp(qp);
 	qp = qp_in(single, cq);
 	cr_expect(to_dpa_qp(qp)->sq.lock.single && to_dpa_qp(qp)->rq.lock.single);
-	/* the lock is not so much as touched: somebody else's would not be in the way */
+	/* the lock is not used at all: even a taken one does not block */
 	to_dpa_qp(qp)->sq.lock.taken = 1;
 	fake_to_rts(qp);
 	cr_expect_eq(ibv_post_send(qp,

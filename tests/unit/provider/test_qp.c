@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Create, modify, query, destroy. */
+/* test_qp.c - create, modify, query, destroy. */
 #include <criterion/criterion.h>
 #include "dpa.h"
 #include "dpadv.h"
@@ -85,7 +85,7 @@ Test(qp, create_ex)
 	fake_teardown(&s);
 }
 
-/* Each value just past its range, in an otherwise good call. */
+/* Each value just past its range, in an otherwise valid call. */
 Test(qp, values_out_of_range)
 {
 	struct fake_setup s;
@@ -137,7 +137,7 @@ Test(qp, values_out_of_range)
 	fake_teardown(&s);
 }
 
-/* The state that counts is the device's: it moves on its own when work fails. */
+/* The device's state counts: it changes on its own when work fails. */
 Test(qp, the_device_knows_the_state)
 {
 	struct fake_setup s;
@@ -368,7 +368,7 @@ Test(dpadv, a_cq_with_a_callback)
 	fake_cqe(fake_cq(cq), &e);
 	fake_cqe(fake_cq(cq), &e);
 	cr_assert_eq(comp_calls, 3);
-	/* laps ahead: a purge finds nothing to tell apart, and ends */
+	/* laps ahead: a purge cannot distinguish the entries, and ends */
 	for (int i = 0; i < 100; i++)
 		fake_cqe(fake_cq(cq), &e);
 	dpa_cq_purge(to_dpa_cq(cq), 0);

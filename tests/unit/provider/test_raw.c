@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The arguments of the device for flow rules and for the QPs that receive raw packets. */
+/*
+ * test_raw.c - the arguments of the device for flow rules and for the QPs that receive raw packets.
+ */
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <string.h>
@@ -138,7 +140,7 @@ static int attach(struct ibv_counters *c, enum ibv_counter_description what, uin
 	return ibv_attach_counters_point_flow(c, &a, f);
 }
 
-/* Points for rules to come, points of a rule that is there; what a rule counted outlives it. */
+/* Points for later rules, points of a present rule; the count of a rule outlives it. */
 Test(raw, counters)
 {
 	struct ibv_flow_spec_counter_action count = {.type = IBV_FLOW_SPEC_ACTION_COUNT,
@@ -188,7 +190,7 @@ Test(raw, counters)
 	fake_teardown(&s);
 }
 
-/* A raw QP's WQEs have no address in them. */
+/* WQEs of a raw QP contain no address. */
 Test(raw, sizes)
 {
 	struct ibv_qp_cap cap = {.max_send_wr = 4, .max_send_sge = 2};

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Posting receives, to a QP's own queue and to an SRQ. */
+/* test_recv.c - posting receives, to a QP's own queue and to an SRQ. */
 #include <criterion/criterion.h>
 #include "dpa.h"
 #include "fake_hw.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The writes of post_send: WQEs, doorbell record, slot. */
+/* test_send.c - the writes of post_send: WQEs, doorbell record, slot. */
 #include <criterion/criterion.h>
 #include <pthread.h>
 #include <sched.h>
@@ -137,7 +137,10 @@ Test(send, ud_takes_the_address_vector)
 	fake_teardown(&s);
 }
 
-/* The device ends what the transport has not; what no transport has is refused. */
+/*
+ * The device refuses operations that this transport does not have; operations of no transport are
+ * refused at once.
+ */
 Test(send, what_the_transport_has_not_goes_as_its_opcode)
 {
 	struct fake_setup s;
@@ -356,7 +359,7 @@ Test(slot, eu_placement_gets_a_blueflame_write)
 		cr_assert_eq(bf->check, dpa_wqe_check(bf, bf->nbb));
 		cr_assert_arr_eq(bf + 1, &data, 8);
 		cr_assert_eq(wqe_at(s.hw, i)->check, 0);
-		bf->check = 0; /* which is the slot's alone */
+		bf->check = 0; /* which only the slot has */
 		cr_assert_arr_eq(bf, wqe_at(s.hw, i), 64);
 		fake_finish_sq(s.hw);
 	}
@@ -448,7 +451,7 @@ static void *race_post(void *arg)
 	return NULL;
 }
 
-/* The device checks that indices follow each other and finishes what it has seen. */
+/* The device checks that indices are consecutive and finishes the WQEs that it has seen. */
 Test(send, two_threads_post_to_one_qp)
 {
 	struct fake_setup s;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Queue sizes: never less than what was asked for, never more than the limits. */
+/* test_size.c - queue sizes: never less than requested, never more than the limits. */
 #include <criterion/criterion.h>
 #include "dpa.h"
 
@@ -21,7 +21,7 @@ static void check(enum ibv_qp_type type, const struct ibv_qp_cap *c)
 		cr_assert_geq(s.cap.max_send_sge, c->max_send_sge);
 		cr_assert_geq(s.cap.max_inline_data, c->max_inline_data);
 		cr_assert_leq(s.max_bb, DPA_WQE_MAX_BB);
-		/* every one of them may be of the longest kind */
+		/* each of them may have the largest size */
 		cr_assert_leq((uint64_t)s.max_bb * s.cap.max_send_wr, 1ull << s.log_sq);
 		cr_assert_geq(s.log_sq, 1);
 	}

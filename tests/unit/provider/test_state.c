@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The state machine against man ibv_modify_qp's tables, written down here a second time and in
- * another form, and every wrong mask one bit away from a right one.
+ * test_state.c - the state machine compared with the tables of man ibv_modify_qp, as a second copy
+ * in another form, and every wrong mask one bit away from a right one.
  */
 #include <criterion/criterion.h>
 #include "dpa.h"

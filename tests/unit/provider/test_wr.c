@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The ibv_wr_* way of posting writes the same WQEs as ibv_post_send. */
+/* test_wr.c - the ibv_wr_* way of posting writes the same WQEs as ibv_post_send. */
 #include <criterion/criterion.h>
 #include "dpa.h"
 #include "fake_hw.h"
@@ -52,8 +52,7 @@ static void *wqe_at(struct dpa_hw_qp *hw, uint32_t index)
 	return (uint8_t *)hw->attr.sq + (size_t)(index & mask) * 64;
 }
 
-/* Posts by both and compares, byte for byte, but for what lies behind the data of the last block.
- */
+/* Post by both and compare, byte for byte, except the bytes behind the data of the last block. */
 static void same(struct ex_setup *s, struct ibv_send_wr *wr, void (*put)(struct ex_setup *),
 		 uint32_t bytes)
 {
@@ -68,7 +67,7 @@ static void same(struct ex_setup *s, struct ibv_send_wr *wr, void (*put)(struct 
 	cr_assert_eq(ibv_wr_complete(s->ex), 0);
 	a = wqe_at(s->hw, at);
 	fake_finish_sq(s->hw);
-	/* the same place of another QP's ring is not the same index: bring that along */
+	/* the same place of another QP's ring has another index: copy that too */
 	at = s->s.hw->attr.dbrec->sq_pi;
 	cr_assert_eq(ibv_post_send(s->s.qp, wr, &bad), 0);
 	b = wqe_at(s->s.hw, at);
@@ -180,7 +179,8 @@ Test(wr, a_batch_rings_once)
 	teardown(&s);
 }
 
-/* A bind gives its windows their new keys at once; a batch that is not posted, the old ones again.
+/*
+ * A bind gives its windows their new keys at once; a batch that is aborted restores the old ones.
  */
 Test(wr, a_bind_takes_8_bits_of_the_key)
 {

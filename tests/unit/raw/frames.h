@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* frames.h - frames put together header by header. */
+/* frames.h - frames built header by header. */
 #ifndef DPA_TEST_FRAMES_H
 #define DPA_TEST_FRAMES_H
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Headers that are found in a frame, and no read beyond its end. */
+/* test_frame.c - headers found in a frame, without a read beyond its end. */
 #include <stdlib.h>
 #include <criterion/criterion.h>
 #include "frames.h"
@@ -95,7 +95,7 @@ Test(raw_frame, tunnels)
 	FR_IPV6(&gre, 47);
 	FR(&gre, 0xa0, 0, 0x08, 0x00, 1, 1, 0, 0, 0xde, 0xad, 0xbe, 0xef); /* checksum, key */
 	FR_IPV4(&gre, 17);
-	FR_UDP(&gre, 5, 4789); /* a tunnel in a tunnel is none */
+	FR_UDP(&gre, 5, 4789); /* a tunnel in a tunnel is not parsed */
 	FR(&gre, 8, 0, 0, 0, 1, 2, 3, 0);
 	KINDS(&gre, DPA_FLOW_ETH, DPA_FLOW_IPV6, DPA_FLOW_GRE, DPA_FLOW_IPV4 | in,
 	      DPA_FLOW_UDP | in);
@@ -116,7 +116,7 @@ Test(raw_frame, tunnels)
 	KINDS(&esp, DPA_FLOW_ETH, DPA_FLOW_IPV4, DPA_FLOW_UDP, DPA_FLOW_MPLS, DPA_FLOW_IPV4 | in);
 }
 
-/* Every frame above cut short anywhere, and noise: in memory that ends with it. */
+/* Every frame above truncated at each length, and random data: in memory that ends with it. */
 Test(raw_frame, reads_nothing_beyond)
 {
 	struct frame f = {0};
@@ -146,7 +146,7 @@ Test(raw_frame, reads_nothing_beyond)
 	}
 }
 
-/* More labels than are looked at. */
+/* More labels than are parsed. */
 Test(raw_frame, no_end_of_labels)
 {
 	struct frame f = {0};

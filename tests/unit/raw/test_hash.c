@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The Toeplitz hash against the vectors that Microsoft published for receive side scaling, and
- * which fields it takes.
+ * test_hash.c - the Toeplitz hash compared with the vectors that Microsoft published for receive
+ * side scaling, and the fields that it covers.
  */
 #include <errno.h>
 #include <criterion/criterion.h>

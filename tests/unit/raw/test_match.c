@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Which rules match a frame, and who gets it. */
+/* test_match.c - rules that match a frame, and the receivers of the frame. */
 #include <errno.h>
 #include <criterion/criterion.h>
 #include "frames.h"
@@ -64,12 +64,12 @@ Test(raw_match, all_specs)
 	cr_expect(!dpa_flow_match(&r, &v));
 	r.nspecs = 0;
 	cr_expect(dpa_flow_match(&r, &v), "no spec: every frame");
-	r.nspecs = UINT16_MAX; /* whoever wrote that */
+	r.nspecs = UINT16_MAX; /* invalid input */
 	r.spec[2].type = 0x7777;
 	cr_expect(!dpa_flow_match(&r, &v));
 }
 
-/* A label is that of its place in the list of specs. */
+/* A label is that of its position in the list of specs. */
 Test(raw_match, labels_in_order)
 {
 	struct frame f = {0};
@@ -135,7 +135,7 @@ Test(raw_match, refused)
 	cr_expect_eq(dpa_flow_check(&a), EINVAL);
 }
 
-/* ------------------------------------------------------------------ who gets it */
+/* ------------------------------------------------------------------ destination */
 
 static bool lives(void *arg, const struct dpa_flow_kept *k)
 {

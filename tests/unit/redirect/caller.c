@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* A library that makes the calls that redirect.c is about. */
+/* caller.c - a library that makes the calls that redirect.c redirects. */
 #include <sys/ioctl.h>
 #include <unistd.h>
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * A library that imports open(), fstat(), stat() and read() by one of the names that a
+ * names.c - a library that imports open(), fstat(), stat() and read() by one of the names that a
  * distribution's build of rdma-core may give them: CALL_OPEN and so on. Without the macro the
  * library does not make that call.
  */

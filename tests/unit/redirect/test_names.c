@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The names of libc's calls in builds of librdmacm and libibverbs: plain, with
- * _FILE_OFFSET_BITS=64, with _FORTIFY_SOURCE; and a library that is loaded after the first
- * listing of devices.
+ * test_names.c - the names of libc's calls in builds of librdmacm and libibverbs: plain, with
+ * _FILE_OFFSET_BITS=64, with _FORTIFY_SOURCE; and a library that is loaded after the first listing
+ * of devices.
  */
 #include <criterion/criterion.h>
 #include <dlfcn.h>
@@ -168,7 +168,7 @@ Test(names, large_files_and_fortified)
 
 /*
  * A program lists devices, loads librdmacm later, and librdmacm lists them again: libibverbs calls
- * stat(), and finds nothing new to ask the provider about.
+ * stat(), and finds no new device for the provider.
  */
 static void expect_found(const char *kind)
 {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Redirection of libibverbs's calls: ours arrive here, everybody else's where they always did. */
+/*
+ * test_redirect.c - redirection of libibverbs' calls: calls on our descriptors arrive here, all
+ * others go to their normal functions.
+ */
 #include <criterion/criterion.h>
 #include <dlfcn.h>
 #include <errno.h>
@@ -82,7 +85,7 @@ static void expect_hooked(const struct caller *c)
 	cr_expect_eq(errno, EBADF);
 }
 
-/* The same results, data and errno as without us. */
+/* Check for the same results, data and errno as without the redirection. */
 static void expect_real(const struct caller *c)
 {
 	char buf[8] = "";
@@ -153,7 +156,7 @@ Test(redirect, library_that_comes_later)
 	expect_real(c);
 }
 
-/* The protections of every mapping of a library, in order. */
+/* Get the protections of every mapping of a library, in order. */
 static void protections(const char *lib, char *out, size_t len)
 {
 	char line[512], perms[8];

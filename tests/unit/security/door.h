@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The door that the UDP socket leads to: a QP whose peer is on another host, and packets for it. */
+/*
+ * door.h - the entry for packets of the UDP socket: a QP whose peer is on another host, and packets
+ * for it.
+ */
 #ifndef DPA_TEST_SECURITY_DOOR_H
 #define DPA_TEST_SECURITY_DOOR_H
 
@@ -80,7 +83,10 @@ static inline void close_door(struct door *d)
 	free(d);
 }
 
-/* The packet as bytes; icrc_xor: what its ICRC is off by. Answers stay owed: no wire is here. */
+/*
+ * Give the packet as bytes; icrc_xor: error of its ICRC. Answers stay pending: there is no wire
+ * here.
+ */
 static inline void knock(struct door *d, uint32_t icrc_xor)
 {
 	struct dpa_hw_qp *qp;
@@ -109,7 +115,7 @@ static inline uint64_t errors(struct door *d)
 	       th_count(d->th, DPA_CNT_rx_icrc_encapsulated);
 }
 
-/* Nothing of the QP moved, nothing was received, owed or written. */
+/* Check that the QP is unchanged, and that nothing was received, written or is pending. */
 static inline void expect_untouched(struct door *d, const char *why)
 {
 	struct dpa_resp *r = &d->th->b.qp->resp;

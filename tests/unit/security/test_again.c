@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Duplicates of READs and FLUSHes. A request of 60 bytes under the PSN of a short READ had 400 MB
- * sent: a duplicate could ask for anything that its key opened.
+ * test_again.c - duplicates of READs and FLUSHes. A request of 60 bytes under the PSN of a short
+ * READ caused 400 MB to be sent: a duplicate could request any range that its key allows.
  */
 #include "ctx/qp.h"
 #include "link/lane.h"
@@ -11,7 +11,7 @@
 #define LEN 4096u /* of the READ: 4 packets */
 #define T14 (4096ull << 14)
 
-/* A READ of LEN bytes at 8192 of B's memory was carried out and answered. */
+/* Execute and answer a READ of LEN bytes at 8192 of B's memory. */
 static struct door *after_a_read(void)
 {
 	struct door *d = door_of(DPA_QP_RC);
@@ -26,7 +26,7 @@ static struct door *after_a_read(void)
 	return d;
 }
 
-/* All that is owed was sent. Returns the packets of it. */
+/* Send all pending answers. Return the number of their packets. */
 static uint32_t answered(struct door *d)
 {
 	struct dpa_resp *r = &d->th->b.qp->resp;
@@ -83,7 +83,7 @@ Test(security_again, a_duplicate_asks_for_no_more)
 	close_door(d);
 }
 
-/* The rest, and then all of it: the requester may not have heard the first part either. */
+/* The rest, and then all of it: the requester may have missed the first part, too. */
 /* IBA 9.7.5 (read-again) */
 Test(security_again, the_range_is_never_narrowed)
 {
@@ -129,7 +129,7 @@ Test(security_again, a_flush_of_another_range)
 	close_door(d);
 }
 
-/* XRC: what another SRQ's protection domain opens was never asked for. */
+/* XRC: the original request had no access to the protection domain of another SRQ. */
 Test(security_again, another_srq)
 {
 	struct door *d = door_of(DPA_QP_RC);
@@ -153,8 +153,10 @@ Test(security_again, another_srq)
 	close_door(d);
 }
 
-/* The same READ over and over: what is sent for it has a bound, and a requester that waits for its
- * timeout each time gets its answer each time. */
+/*
+ * The same READ repeatedly: the amount sent for it has a bound, and a requester that waits for its
+ * timeout each time gets its answer each time.
+ */
 Test(security_again, the_work_has_a_bound)
 {
 	struct door *d = after_a_read();
@@ -179,7 +181,7 @@ Test(security_again, the_work_has_a_bound)
 	close_door(d);
 }
 
-/* A whole window is lost at each timeout, and asked for again. */
+/* A whole window is lost at each timeout, and requested again. */
 Test(security_again, a_full_window_goes_through_at_each_timeout)
 {
 	struct door *d = after_a_read();

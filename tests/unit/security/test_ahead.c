@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Packets ahead of their turn. One that was forged took the place of the real one, a thousand PSNs
- * in advance: the application read the attacker's bytes, and the real sender was told success.
+ * test_ahead.c - packets out of order. A forged packet took the place of the real one, a thousand
+ * PSNs in advance: the application read the attacker's bytes, and the real sender got success.
  */
 #include "ctx/qp.h"
 #include "link/lane.h"
 #include "door.h"
 
 #define PORT  50000u /* of the peer */
-#define OTHER 50001u /* of another user of the peer's host: a port can be bound once */
-#define AHEAD 1024u  /* as far as packets are kept */
+#define OTHER 50001u /* of another user on the peer's host: a port can be bound once */
+#define AHEAD 1024u  /* distance up to which packets are queued */
 
 static uint32_t kept(const struct door *d)
 {
@@ -42,7 +42,7 @@ static void expect_received(struct door *d, uint64_t wr_id, uint8_t value)
 		     (unsigned long)wr_id, d->th->b.mem[(wr_id - 1) * 4096]);
 }
 
-/* 1,024 PSNs at a time were an attacker's to choose: 16,384 datagrams found every connection. */
+/* An attacker could choose 1,024 PSNs at a time: 16,384 datagrams hit every connection. */
 /* IBA 9.7.4 (expected) */
 Test(security_ahead, nothing_from_elsewhere_is_kept)
 {
@@ -70,12 +70,14 @@ static bool asks_for(struct door *d, uint32_t n)
 	bool asks = r->ack_owed && r->ack_syndrome == (DPA_AETH_NAK | DPA_NAK_PSN_SEQ) &&
 		    r->ack_psn == PSN0 + n;
 
-	r->ack_owed = false; /* it leaves */
+	r->ack_owed = false; /* it is sent */
 	return asks;
 }
 
-/* There is one NAK for a gap. A stranger's packet used it up: when a packet was lost afterwards
- * the peer heard of it by its timers only. */
+/*
+ * There is one NAK for each gap. A stranger's packet used it up: when a packet was lost afterwards
+ * the peer detected it only by its timers.
+ */
 /* IBA 9.7.5 (one-nak) */
 Test(security_ahead, a_stranger_uses_up_no_nak)
 {
@@ -96,7 +98,9 @@ Test(security_ahead, a_stranger_uses_up_no_nak)
 	close_door(d);
 }
 
-/* Packets of the peer itself are kept as before: their port is that of the packet in order. */
+/*
+ * Packets of the peer itself are queued as before: their port is that of the last packet in order.
+ */
 Test(security_ahead, what_the_peer_sends_is_kept)
 {
 	struct door *d = door_of(DPA_QP_RC);
@@ -128,7 +132,7 @@ Test(security_ahead, a_packet_in_order_renews_the_port)
 	close_door(d);
 }
 
-/* A packet that was kept did not come in order: it makes its port no source. */
+/* A queued packet did not arrive in order: it does not set the source port. */
 Test(security_ahead, what_was_kept_renews_nothing)
 {
 	struct door *d = door_of(DPA_QP_RC);
@@ -137,7 +141,7 @@ Test(security_ahead, what_was_kept_renews_nothing)
 		th_recv(&d->th->b, i, (i - 1) * 4096, 4096);
 	packet(d, PORT, 0, 1);
 	packet(d, PORT, 2, 3);
-	packet(d, OTHER, 1, 2); /* the peer's port is another one now */
+	packet(d, OTHER, 1, 2); /* the peer has another port now */
 	expect_received(d, 1, 1);
 	expect_received(d, 2, 2);
 	expect_received(d, 3, 3);
@@ -148,7 +152,10 @@ Test(security_ahead, what_was_kept_renews_nothing)
 	close_door(d);
 }
 
-/* Before anything came in order the first source counts, until a packet in order shows another. */
+/*
+ * Before any packet arrived in order the first source counts, until a packet in order shows another
+ * one.
+ */
 Test(security_ahead, before_anything_came_in_order)
 {
 	struct door *d = door_of(DPA_QP_RC);
@@ -166,7 +173,7 @@ Test(security_ahead, before_anything_came_in_order)
 	close_door(d);
 }
 
-/* The attacker sends from the peer's port, too: one of the copies is not the peer's. */
+/* The attacker sends from the peer's port, too: one of the copies is forged. */
 Test(security_ahead, of_copies_that_differ_none_is_kept)
 {
 	struct door *d = door_of(DPA_QP_RC);
@@ -184,7 +191,7 @@ Test(security_ahead, of_copies_that_differ_none_is_kept)
 	close_door(d);
 }
 
-/* Each field of a packet counts, not only its payload; but not that an ACK is asked for. */
+/* Each field of a packet counts, not only its payload; but not its ACK request. */
 Test(security_ahead, copies_differ_in_any_field)
 {
 	struct door *d = door_of(DPA_QP_RC);
@@ -230,7 +237,7 @@ Test(security_ahead, copies_differ_in_any_field)
 	close_door(d);
 }
 
-/* A packet that another user of this host passed on: that user can write any port into it. */
+/* A packet that another user of this host forwarded: that user can write any port into it. */
 Test(security_ahead, what_another_user_passed_on_is_not_kept)
 {
 	struct door *d = door_of(DPA_QP_RC);

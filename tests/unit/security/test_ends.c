@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Remains of a QP that goes away: memory, places in lists, answers. */
+/* test_ends.c - remains of a destroyed QP: memory, list entries, answers. */
 #include <criterion/criterion.h>
 #include "ctx/hw.h"
 #include "ctx/qp.h"
@@ -8,7 +8,7 @@
 #include "link/udp/wire.h"
 #include "transport/api.h"
 
-/* A request of A's, n packets ahead of what B expects; from the wire. */
+/* A request of A, n packets before its turn at B; from the wire. */
 static void ahead(struct th *th, uint32_t n)
 {
 	struct th_pkt p;
@@ -35,7 +35,7 @@ static void replace(struct th *th)
 	cr_assert_eq(dpa_hw_destroy_qp(was), 0);
 	cr_assert_eq(dpa_hw_create_qp(&th->ctx, &a, &th->b.qp, &info), 0);
 	cr_assert_eq(th->b.qp, was);
-	was->lane = lane; /* what the old one sent lies there */
+	was->lane = lane; /* packets of the old one are there */
 }
 
 static uint32_t taken(const struct dpa_hw *hw)
@@ -43,7 +43,7 @@ static uint32_t taken(const struct dpa_hw *hw)
 	return atomic_load(&hw->kept.bytes);
 }
 
-/* They were forgotten, not freed: after 16 MiB nothing was kept any more. */
+/* They were dropped, not freed: after 16 MiB nothing was queued any more. */
 Test(security_ends, what_was_kept_goes_with_its_qp)
 {
 	struct th *th = th_new(&(struct th_opt){0});
@@ -57,7 +57,7 @@ Test(security_ends, what_was_kept_goes_with_its_qp)
 	th_free(th);
 }
 
-/* An ACK that waits for an idle moment, of a QP whose structure is another's by then. */
+/* An ACK that waits for an idle moment, of a QP whose structure belongs to another QP by then. */
 Test(security_ends, an_ack_that_waits_is_sent_before_its_qp_ends)
 {
 	struct th *th = th_new(&(struct th_opt){0});
@@ -88,7 +88,7 @@ Test(security_ends, an_ack_that_waits_is_sent_before_its_qp_ends)
 	th_free(th);
 }
 
-/* A lane of its own may wait for company, with that ACK in it, and the process end. */
+/* A separate ring may be waiting for more packets, with that ACK in it, when the process ends. */
 Test(security_ends, no_lane_waits_for_company_when_a_qp_ends)
 {
 	struct th *th = th_new(&(struct th_opt){0});
@@ -100,8 +100,8 @@ Test(security_ends, no_lane_waits_for_company_when_a_qp_ends)
 }
 
 /*
- * An attacker that guesses PSNs hits one in 2^24; had each packet that lies ahead been queued, one
- * in two would have been carried out in order.
+ * An attacker that guesses PSNs hits one in 2^24; if each packet out of order were queued, one in
+ * two would be executed in order.
  */
 Test(security_ends, what_is_far_ahead_is_not_kept)
 {
@@ -116,7 +116,7 @@ Test(security_ends, what_is_far_ahead_is_not_kept)
 	th_free(th);
 }
 
-/* A packet of more than a path MTU is invalid; out of order it was taken for a run of several. */
+/* A packet of more than a path MTU is invalid; out of order it was taken for a burst of several. */
 Test(security_ends, too_long_a_packet_is_none_out_of_order_either)
 {
 	struct th *th = th_new(&(struct th_opt){0});

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Packets that an attacker made, at the door that the UDP socket leads to: with wrong addresses,
- * ICRC, P_Key, Q_Key, QPN, PSN, opcode. Each changes error counters and nothing else; the same
- * packet with the right value does what it says.
+ * test_frames.c - packets of an attacker at the entry for packets of the UDP socket: with wrong
+ * addresses, ICRC, P_Key, Q_Key, QPN, PSN, opcode. Each changes only error counters; the same
+ * packet with the right value is executed.
  */
 #include <criterion/criterion.h>
 #include "wire/opcode.h"
 #include "ctx/qp.h"
 #include "door.h"
 
-/* Impersonation (ReDMArk A1): everything right but where it comes from or goes to. */
+/* Impersonation (ReDMArk A1): all fields are right except source or destination. */
 /* IBA 9.6 (sender) */
 Test(security_frames, wrong_addresses)
 {
@@ -20,7 +20,7 @@ Test(security_frames, wrong_addresses)
 
 		for (int bit = 0; bit < 128; bit++) {
 			if (bit / 8 == 10 || bit / 8 == 11 || bit / 8 < 10)
-				continue; /* no IPv4 address any more */
+				continue; /* not an IPv4 address any more */
 			d->f.net.src[bit / 8] ^= (uint8_t)(1 << bit % 8);
 			expect_refused(d, 0, "source address");
 			d->f.net.src[bit / 8] ^= (uint8_t)(1 << bit % 8);
@@ -68,7 +68,7 @@ Test(security_frames, wrong_p_key)
 	close_door(d);
 }
 
-/* Injection into datagram QPs: the Q_Key is what protects them. */
+/* Injection into datagram QPs: the Q_Key protects them. */
 /* IBA 9.6 (qkey) */
 Test(security_frames, wrong_q_key)
 {
@@ -78,7 +78,7 @@ Test(security_frames, wrong_q_key)
 		d->k.qkey = 0x11111111u ^ 1u << bit;
 		expect_refused(d, 0, "Q_Key");
 	}
-	d->k.qkey = 0x80010000u; /* that of management, which everybody knows */
+	d->k.qkey = 0x80010000u; /* that of management, which is public */
 	expect_refused(d, 0, "privileged Q_Key");
 	d->k.qkey = 0x11111111;
 	expect_taken(d);
@@ -107,7 +107,7 @@ Test(security_frames, wrong_qpn)
 	close_door(d);
 }
 
-/* A transport that is not the QP's, and opcodes that are on no wire. */
+/* A transport that differs from the QP's, and opcodes that are not on the wire. */
 /* IBA 9.6 (transport), 9.2 (reserved-opcode) */
 Test(security_frames, wrong_opcodes)
 {
@@ -138,7 +138,7 @@ Test(security_frames, wrong_opcodes)
 	close_door(d);
 }
 
-/* Every second one is so close ahead of `next` as packets are kept, none is `next` itself. */
+/* Every second one is close enough before `next` to be queued, none is `next` itself. */
 static uint32_t guess(uint64_t *seed, uint32_t next)
 {
 	uint32_t psn = th_rand(seed) & DPA_PSN_MASK;
@@ -148,7 +148,7 @@ static uint32_t guess(uint64_t *seed, uint32_t next)
 	return psn == next ? next + 1 : psn;
 }
 
-/* One packet came, so that it is known where they come from; the others come from elsewhere. */
+/* One packet has arrived, so that the source is known; the others come from elsewhere. */
 static struct door *door_with_a_packet(void)
 {
 	struct door *d = door_of(DPA_QP_RC);
@@ -167,8 +167,10 @@ static void expect_next_taken(struct door *d)
 	expect_taken(d);
 }
 
-/* Injection with a guessed PSN (ReDMArk): one in 2^24 is executed; others change no state but that
- * one NAK is owed, whatever their number. */
+/*
+ * Injection with a guessed PSN (ReDMArk): one in 2^24 is executed; any number of others only makes
+ * one NAK pending.
+ */
 Test(security_frames, guessed_psns)
 {
 	struct door *d = door_with_a_packet();
@@ -196,9 +198,9 @@ Test(security_frames, guessed_psns)
 }
 
 /*
- * The same of everything that a requester may ask for, with a key that is right or wrong. A READ or
- * FLUSH in the half of the PSNs behind the expected one was taken for a duplicate: with a wrong key
- * it ended the connection, with the right one it was answered.
+ * The same for each kind of request, with a right or a wrong key. A READ or FLUSH in the half of
+ * the PSNs behind the expected one was taken for a duplicate: with a wrong key it ended the
+ * connection, with the right one it was answered.
  */
 /* IBA 9.7.5 (read-known) */
 Test(security_frames, guessed_psns_of_all_requests)
@@ -245,7 +247,7 @@ Test(security_frames, guessed_psns_of_all_requests)
 	}
 }
 
-/* Forged acknowledgements for what was never sent complete nothing and fail nothing. */
+/* Forged acknowledgements for packets that were never sent complete nothing and fail nothing. */
 Test(security_frames, forged_answers)
 {
 	struct door *d = door_of(DPA_QP_RC);
@@ -271,7 +273,7 @@ Test(security_frames, forged_answers)
 	close_door(d);
 }
 
-/* Replay of a packet that was taken: it is a duplicate, and the memory stays as it is. */
+/* Replay of an executed packet: it is a duplicate, and the memory does not change. */
 Test(security_frames, replayed_packets)
 {
 	struct door *d = door_of(DPA_QP_RC);
@@ -288,7 +290,7 @@ Test(security_frames, replayed_packets)
 	close_door(d);
 }
 
-/* Flooding with requests that want answers: what is owed has a bound, whatever is asked for. */
+/* Flooding with requests that need answers: the pending answers have a bound, for any requests. */
 Test(security_frames, what_is_owed_has_a_bound)
 {
 	struct door *d = door_of(DPA_QP_RC);
@@ -308,7 +310,7 @@ Test(security_frames, what_is_owed_has_a_bound)
 	close_door(d);
 }
 
-/* Duplicates are answered in the order of their PSNs, as they come. */
+/* Duplicates are answered in the order of their PSNs, as they arrive. */
 /* IBA C9-110 */
 Test(security_frames, duplicates_are_answered_in_order)
 {
@@ -336,7 +338,7 @@ Test(security_frames, duplicates_are_answered_in_order)
 	close_door(d);
 }
 
-/* 100,000 packets of which the attacker knows the shape, but not the numbers. */
+/* 100,000 packets for which the attacker knows the format, but not the numbers. */
 Test(security_frames, random_and_mutated_packets)
 {
 	struct door *d = door_of(DPA_QP_RC);
@@ -356,7 +358,8 @@ Test(security_frames, random_and_mutated_packets)
 				d->buf[ROOM + th_rand(&seed) % d->f.n] ^=
 					(uint8_t)(1 + th_rand(&seed) % 255);
 			if (dpa_icrc_ok(&d->f.net, d->buf + ROOM, d->f.n))
-				continue; /* flipped back, or in what the ICRC does not cover */
+				/* flipped back, or in a field that the ICRC does not cover */
+				continue;
 		}
 		d->f.p = d->buf + ROOM;
 		d->f.ip_known = true;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* R_Keys: what an attacker may know of them, and what a guess costs. */
+/* test_keys.c - R_Keys: what an attacker can learn about them, and the cost of a guess. */
 #include "ctx/mr.h"
 #include "requests.h"
 
@@ -21,7 +21,10 @@ static uint32_t new_region(struct th *th, uint32_t access)
 	return key;
 }
 
-/* ReDMArk: keys that count up. Here the low 14 bits are random: each value about as often. */
+/*
+ * ReDMArk: keys that count up. Here the low 14 bits are random: each value has about the same
+ * frequency.
+ */
 Test(security_keys, tags_are_random)
 {
 	static uint32_t bucket[16];
@@ -46,7 +49,7 @@ Test(security_keys, tags_are_random)
 	th_free(th);
 }
 
-/* The same memory, the same entry: another key each time, and the old one opens nothing. */
+/* The same memory, the same entry: another key each time, and the old one is invalid. */
 Test(security_keys, a_key_ends_with_its_region)
 {
 	struct th *th = rc();
@@ -66,7 +69,9 @@ Test(security_keys, a_key_ends_with_its_region)
 	th_free(th);
 }
 
-/* A wrong guess ends the connection: there is no second one, and nothing was written or told. */
+/*
+ * A wrong guess ends the connection: there is no second one, and nothing was written or revealed.
+ */
 Test(security_keys, one_guess_a_connection)
 {
 	static const uint8_t ops[] = {DPA_BTH_WRITE_ONLY, DPA_BTH_READ_REQUEST,
@@ -84,14 +89,16 @@ Test(security_keys, one_guess_a_connection)
 		expect_error(th, DPA_EVENT_QP_ACCESS_ERR);
 		give_remote(th, ops[i], 0, (uintptr_t)th->b.mem, th->b.key, 8);
 		th_flush(&th->b);
-		while (th_take(&th->b, &p)) /* the word for silence on this link */
+		while (th_take(&th->b, &p)) /* the message for "no answer" on this link */
 			cr_expect_eq(p.s.opcode, DPA_LINK_NO_QP);
 		cr_expect_arr_eq(th->b.mem, before, sizeof(before));
 		th_free(th);
 	}
 }
 
-/* Another protection domain's key is as wrong as one that there is not (NeVerMore: tenants). */
+/*
+ * A key of another protection domain is as wrong as one that does not exist (NeVerMore: tenants).
+ */
 Test(security_keys, another_domains_key_is_wrong)
 {
 	struct th *th = rc();
@@ -108,7 +115,7 @@ Test(security_keys, another_domains_key_is_wrong)
 	th_free(th);
 }
 
-/* Ranges that wrap, that begin before or end behind the region: none gets an address. */
+/* Ranges that wrap, or that exceed the region at either end: none gets an address. */
 Test(security_keys, no_address_outside_the_region)
 {
 	struct th *th = rc();

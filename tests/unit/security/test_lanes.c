@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* A process of the board that writes into its lane what the transport never would. */
+/* test_lanes.c - a process of the board that writes invalid entries into its ring. */
 #include <criterion/criterion.h>
 #include "ctx/qp.h"
 #include "link/lane.h"
@@ -9,7 +9,7 @@
 
 #define MTU 1024u
 
-/* A slot from A to B with these flags, taken by B as from any lane. */
+/* An entry from A to B with these flags, which B takes as from any ring. */
 static void slot(struct th *th, uint32_t psn, uint8_t flags, const void *data, uint32_t bytes,
 		 uint32_t len)
 {
@@ -29,7 +29,9 @@ static void slot(struct th *th, uint32_t psn, uint8_t flags, const void *data, u
 	cr_assert_eq(dpa_lane_drain(&th->peer->rx[th->a.qp->lane]), 1);
 }
 
-/* Pieces are pointers into the receiving process: whoever could name them read all of its memory.
+/*
+ * Segments are pointers into the receiving process: a sender that could set them would read all of
+ * its memory.
  */
 Test(security_lanes, no_pointer_is_taken_from_a_lane)
 {
@@ -49,7 +51,10 @@ Test(security_lanes, no_pointer_is_taken_from_a_lane)
 	th_free(th);
 }
 
-/* Packets off the wire are kept out of order; the length of the pieces was the sender's word. */
+/*
+ * Packets from the wire are queued out of order; the length of the segments was chosen by the
+ * sender.
+ */
 Test(security_lanes, nothing_is_kept_off_a_lane)
 {
 	struct th *th = th_new(&(struct th_opt){.psn = 0});

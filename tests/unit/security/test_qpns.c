@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* QPNs cannot be told from those before them. */
+/* test_qpns.c - QPNs cannot be predicted from earlier ones. */
 #include <time.h>
 #include "util.h"
 
@@ -12,7 +12,7 @@ static uint32_t index_of(uint32_t qpn)
 	return qpn & (DPA_BOARD_QPNS - 1);
 }
 
-/* ReDMArk: QPNs that count up let one connection tell the next one's. */
+/* ReDMArk: with QPNs that count up one connection reveals the next one's. */
 Test(security_qpns, do_not_count_up)
 {
 	struct dpa_board *b = bt_open();
@@ -25,14 +25,14 @@ Test(security_qpns, do_not_count_up)
 		next += index_of(qpn) == index_of(last) + 1;
 		up += index_of(qpn) > index_of(last);
 	}
-	/* within a block of 64 one in 32 follows the one before by chance */
+	/* in a block of 64 one in 32 follows the previous one by chance */
 	cr_expect_lt(next, QPS / 16, "%u of %u follow the one before", next, QPS);
 	cr_expect(up > QPS * 2 / 5 && up < QPS * 3 / 5, "%u of %u are higher than the one before",
 		  up, QPS);
 	dpa_board_close(b);
 }
 
-/* The numbers of a process are spread over the whole space, and another process's are others. */
+/* The numbers of a process are spread over the whole space, and those of another process differ. */
 Test(security_qpns, are_spread)
 {
 	static bool block[2][DPA_BOARD_QPNS / 64];
@@ -65,7 +65,7 @@ Test(security_qpns, are_spread)
 	cr_expect_lt(same, 16u, "%u blocks again", same);
 }
 
-/* A number that was freed is not used at once: late packets for it meet nobody. */
+/* A freed number is not reused at once: late packets for it find no QP. */
 Test(security_qpns, rest_before_they_are_used_again)
 {
 	struct dpa_board *b = bt_open();
@@ -89,7 +89,10 @@ Test(security_qpns, rest_before_they_are_used_again)
 	cr_expect_eq(again, 0u);
 }
 
-/* Exhaustion: who takes all numbers gets an error, and what it took comes back when it goes. */
+/*
+ * Exhaustion: a process that takes all numbers gets an error, and its numbers are freed when it
+ * ends.
+ */
 Test(security_qpns, exhaustion_is_an_error_and_ends_with_its_process)
 {
 	struct dpa_board *a = bt_open(), *b = bt_open();

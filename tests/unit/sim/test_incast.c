@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * DCQCN with the parameters of its paper (Zhu et al., SIGCOMM 2015) in the paper's setting: 40
- * Gbit/s, marks from 5 to 200 KB up to 1 %, PFC, packets of 1 KB. Shares, queue, starvation,
- * recovery; and the queue of the fluid model's fixed point.
+ * test_incast.c - DCQCN with the parameters of its paper (Zhu et al., SIGCOMM 2015) in the paper's
+ * setting: 40 Gbit/s, marks from 5 to 200 KB up to 1 %, PFC, packets of 1 KB. Shares, queue,
+ * starvation, recovery; and the queue of the fluid model's fixed point.
  */
 #include <criterion/criterion.h>
 #include <math.h>
@@ -12,7 +12,7 @@
 #define LINK_BPS  40e9
 #define KMIN	  5000.0
 #define KMAX	  200000.0
-#define SETTLE_MS 50u /* until then flows find their share */
+#define SETTLE_MS 50u /* until then flows converge to their shares */
 #define RUN_MS	  300u
 #define BURST	  16384u /* that a flow may send at once */
 
@@ -40,7 +40,7 @@ struct seen {
 	uint64_t silent; /* samples in which a flow got less than a tenth of its share */
 };
 
-/* From one time to another. */
+/* Watch from one time to another. */
 static void watch(struct dpa_sim *sim, uint32_t from_ms, uint32_t to_ms, struct seen *v)
 {
 	uint32_t n = 0;
@@ -112,7 +112,7 @@ Test(incast, sixteen_into_one)
 	incast(16);
 }
 
-/* One of four leaves: the others take its part and share it. */
+/* One of four leaves: the others share its part. */
 Test(incast, recovery_after_a_flow_leaves)
 {
 	struct dpa_sim *sim = start("flow = stop=150ms\nflow = count=3");
@@ -129,7 +129,7 @@ Test(incast, recovery_after_a_flow_leaves)
 	dpa_sim_free(sim);
 }
 
-/* One joins three that share the link: it gets its part, and they give it. */
+/* One joins three that share the link: it gets its share, and they yield it. */
 Test(incast, a_flow_that_joins)
 {
 	struct dpa_sim *sim = start("flow = start=100ms\nflow = count=3");
@@ -167,7 +167,8 @@ Test(incast, two_flows_rise_as_the_paper_says)
 /*
  * Fixed point of the fluid model (Zhu et al., "ECN or Delay", CoNEXT 2016): the share of marked
  * packets p* = cbrt(R_AI N^2 / (tau' C^2) (1 / B + N / (T C))^2), in packets and seconds, and the
- * queue where RED marks so many. Where p* is beyond 1 % there is none: the queue swings (16 flows).
+ * queue at which RED marks this share. If p* is above 1 % there is no fixed point: the queue
+ * oscillates (16 flows).
  */
 static double fixed_point(double n)
 {

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Flows whose rate a program decides: the events that it gets, and what its answers do. */
+/*
+ * test_program.c - flows whose rate a program decides: its events, and the effect of its answers.
+ */
 #include <criterion/criterion.h>
 #include <stdio.h>
 #include <string.h>
@@ -71,7 +73,7 @@ Test(sim_program, its_rate_is_the_flows)
 		     x.flow[0].rate);
 	cr_expect_gt(seen.events[DPA_PCC_EV_TX], 100u);
 	cr_expect_gt(seen.events[DPA_PCC_EV_ACK], 10u);
-	cr_expect_eq(seen.events[DPA_PCC_EV_RTT], 0u); /* it has not asked */
+	cr_expect_eq(seen.events[DPA_PCC_EV_RTT], 0u); /* it has not requested it */
 }
 
 Test(sim_program, a_probe_for_each_wish)
@@ -85,7 +87,7 @@ Test(sim_program, a_probe_for_each_wish)
 	cr_expect_leq(seen.rtt_min, 11000u, "%u", seen.rtt_min);
 }
 
-/* Marks: CNPs are events like others, and one that is disabled does not come. */
+/* Marks: CNPs are events like others, and a disabled event does not arrive. */
 Test(sim_program, events_that_it_does_not_want)
 {
 	run("flow = count=2", 0);
@@ -99,7 +101,7 @@ Test(sim_program, events_that_it_does_not_want)
 	cr_expect_gt(seen.events[DPA_PCC_EV_TX], 10u);
 }
 
-/* A flow whose algorithm the scenario names keeps it. */
+/* A flow whose algorithm is set in the scenario keeps it. */
 Test(sim_program, others_beside_it)
 {
 	run("flow = count=1\nflow = algorithm=dcqcn", 0);
@@ -130,7 +132,7 @@ Test(report, bursts_are_joined)
 	cr_expect(dpa_pcc_report_make(&r, &sender, &ev, &out));
 	cr_expect_eq(out.word[0], 2000u);
 	cr_expect_eq(out.word[1], 3u * 2048 / 32 << 16 | 6);
-	ev.bytes = 65536; /* so many at once in any case */
+	ev.bytes = 65536; /* this number at once in any case */
 	ev.now = 9001;
 	cr_expect(dpa_pcc_report_make(&r, &sender, &ev, &out));
 	ev.bytes = 1;

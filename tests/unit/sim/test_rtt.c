@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The algorithm that follows round trip times (device/pcc/rtt.c), several flows into one: shares,
- * queue, starvation, recovery. The link of test_incast.c without PFC, whose queue of 4 MiB must not
- * fill, and a slower one whose queue is hardly longer than the target.
+ * test_rtt.c - the algorithm that follows round trip times (device/pcc/rtt.c), several flows into
+ * one: shares, queue, starvation, recovery. The link of test_incast.c without PFC, whose queue of 4
+ * MiB must not fill, and a slower one whose queue is hardly longer than the target.
  */
 #include <criterion/criterion.h>
 #include <math.h>
@@ -39,7 +39,7 @@ struct seen {
 	uint64_t silent; /* samples in which a flow got less than a tenth of its share */
 };
 
-/* From one time to another. */
+/* Watch from one time to another. */
 static void watch(struct dpa_sim *sim, uint32_t from_ms, uint32_t to_ms, struct seen *v)
 {
 	uint32_t n = 0;
@@ -80,7 +80,7 @@ static void expect_shares(const struct seen *v, uint32_t from, uint32_t n, doubl
 }
 
 /*
- * The fixed point: a change takes off what `ai` adds, rate * beta * (rtt - target) / rtt = ai, with
+ * The fixed point: a change removes what `ai` adds, rate * beta * (rtt - target) / rtt = ai, with
  * the target of a flow at its share of the link.
  */
 static double fixed_point(uint32_t n)
@@ -90,7 +90,7 @@ static double fixed_point(uint32_t n)
 	double target = p->target * (1 - log2(rate / 12.5e6) / 16);
 	double rtt = target / (1 - (double)p->ai / rate / beta);
 
-	return (rtt - 4000) * 40 / 8; /* bytes; 4 us are the path */
+	return (rtt - 4000) * 40 / 8; /* bytes; 4 us are the delay of the path */
 }
 
 static void incast(uint32_t n)
@@ -143,7 +143,7 @@ Test(rtt, recovery_after_a_flow_leaves)
 	dpa_sim_free(sim);
 }
 
-/* One joins three that fill the link: it sees their queue only, and gets its part all the same. */
+/* One joins three that fill the link: it sees only their queue, and still gets its share. */
 Test(rtt, a_flow_that_joins)
 {
 	struct dpa_sim *sim = start(LINK_40G, "flow = start=100ms,algorithm=rtt\n"
@@ -156,8 +156,8 @@ Test(rtt, a_flow_that_joins)
 }
 
 /*
- * A queue of 210 us, and a target of 200 us for the slowest flow. It was full for good: 16 flows
- * lost 38,811 packets in these 250 ms, and the smallest share was 0.18 of the largest.
+ * A queue of 210 us, and a target of 200 us for the slowest flow. It was always full: 16 flows lost
+ * 38,811 packets in these 250 ms, and the smallest share was 0.18 of the largest.
  */
 static void short_queue(uint32_t n, uint64_t lost)
 {
@@ -171,7 +171,7 @@ static void short_queue(uint32_t n, uint64_t lost)
 	cr_expect_geq(used(&v, RUN_MS - 50, 10e9), 0.98, "%.3f", used(&v, RUN_MS - 50, 10e9));
 	cr_expect_leq(v.lost, lost, "%u flows: %lu", n, v.lost);
 	dpa_sim_free(sim);
-	/* what was lost at the start is made up for by then: a hole takes a round trip */
+	/* losses of the start are repaired by then: a hole takes a round trip */
 	sim = start(LINK_10G, flows);
 	watch(sim, 175, RUN_MS, &v);
 	expect_shares(&v, 0, n, 0.1);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Scenarios as text. */
+/* test_scenario.c - scenarios as text. */
 #include <criterion/criterion.h>
 #include <string.h>
 #include "sim/sim.h"

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The simulation: the same run twice, rates and times computed by hand, loss, PFC, messages. */
+/*
+ * test_sim.c - the simulation: the same run twice, rates and times computed by hand, loss, PFC,
+ * messages.
+ */
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include <string.h>
@@ -19,7 +22,7 @@ static struct dpa_sim *start(const char *text)
 	return sim;
 }
 
-/* Sums of a flow over the whole run. */
+/* Run, and sum a flow's values over the whole run. */
 static struct dpa_sim_flow_stat run(struct dpa_sim *sim, uint32_t flow)
 {
 	struct dpa_sim_flow_stat t = {0};
@@ -43,7 +46,10 @@ static struct dpa_sim_flow_stat run(struct dpa_sim *sim, uint32_t flow)
 	"flow = count=5,step=1ms,stop=25ms\nflow = every=100us,message=3000\n"                     \
 	"flow = algorithm=none,start=7ms"
 
-/* One step after the other, with drops and marks: the same bytes, and others with another seed. */
+/*
+ * One step after the other, with drops and marks: the same bytes, and different ones with another
+ * seed.
+ */
 Test(sim, the_same_scenario_gives_the_same_run)
 {
 	struct dpa_sim *a = start(MIXED), *b = start(MIXED), *c;
@@ -108,7 +114,7 @@ Test(sim, latency_of_a_message)
 	dpa_sim_free(sim);
 }
 
-/* A queue that drops: everything arrives once all the same, and messages end in their order. */
+/* A queue that drops: all packets still arrive once, and messages end in order. */
 Test(sim, lost_packets_come_again)
 {
 	struct dpa_sim *sim = start("link = rate=10G,delay=10us,queue=64K\nhost = 10G\ntime = 4s\n"
@@ -170,7 +176,7 @@ static void no_init(void *priv, const void *param, uint64_t now)
 {
 }
 
-/* Asks for the next probe when the one before came back. */
+/* Request the next probe when the previous one returned. */
 static void on_event(void *priv, const void *param, const struct dpa_pcc_event *ev)
 {
 	if (ev->type != DPA_PCC_RTT)
@@ -190,7 +196,9 @@ static void get(const void *priv, const void *param, struct dpa_pcc_result *res)
 static const struct dpa_pcc_algo probing = {
 	.name = "probing", .init = no_init, .on_event = on_event, .get = get};
 
-/* A packet takes 885 ns through the port and as much through the link; twice 5 us of delay. */
+/*
+ * A packet takes 885 ns through the port and the same time through the link; twice 5 us of delay.
+ */
 Test(sim, probes_measure_the_round_trip)
 {
 	struct dpa_sim *sim =

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The device's own requester, responder and completer with congestion control in simulated time:
- * pairs of QPs (tests/unit/transport/harness.h), all of whose WRITEs, or READ responses, pass one
- * queue. All bytes arrive right, shares are fair, and the queue is that of device/sim, whose flows
- * are a model of the transport.
+ * test_transport.c - the device's own requester, responder and completer with congestion control in
+ * simulated time: pairs of QPs (tests/unit/transport/harness.h), all of whose WRITEs, or READ
+ * responses, pass one queue. All bytes arrive correctly, shares are fair, and the queue is that of
+ * device/sim, whose flows are a model of the transport.
  */
 #include <criterion/criterion.h>
 #include <stdlib.h>
@@ -36,7 +36,7 @@ struct ring {
 
 struct host {
 	struct th *th;
-	struct ring port; /* due: when it has left the host's port */
+	struct ring port; /* due: time at which it has left the host's port */
 	uint64_t port_at;
 	uint64_t sent, done; /* WRITEs or READs */
 	uint64_t bytes;	     /* completed after the start-up */
@@ -48,7 +48,7 @@ static struct dpa_linkq q;
 static struct dpa_sim_scenario s;
 static uint64_t start, queue_sum, queue_num, marks, settled;
 static bool reads;	 /* the receivers READ; else the senders WRITE */
-static uint64_t packets; /* hash of all that met the queue: what, when, and its mark */
+static uint64_t packets; /* hash of all packets at the queue: packet, time, and mark */
 
 static void push(struct ring *r, struct way *w)
 {
@@ -85,7 +85,7 @@ static struct way *take(struct th_side *side, uint32_t flow)
 	return w;
 }
 
-/* Everything that both sides of a pair have put into their rings since. */
+/* Collect the new packets that both sides of a pair have put into their rings. */
 static void collect(uint32_t i)
 {
 	struct host *h = &hosts[i];
@@ -121,7 +121,7 @@ static void post_more(struct host *h)
 	}
 }
 
-/* FNV-1a. QPNs and addresses are others in each run. */
+/* Add to the hash (FNV-1a), without QPNs and addresses, which differ in each run. */
 static void note(const struct way *w, bool marked)
 {
 	const uint64_t of[] = {w->flow,	   w->p.s.opcode,  w->p.s.psn,
@@ -152,7 +152,7 @@ static void enqueue(struct way *w)
 	push(&on_link, w);
 }
 
-/* To the receiver, or back to the sender; what it says in answer is on its way then. */
+/* Deliver a packet to the receiver, or back to the sender; its answer is then on its way. */
 static void arrive(struct way *w, struct th_side *side)
 {
 	if (w->marked) {
@@ -175,7 +175,7 @@ static uint64_t timer_at(const struct host *h)
 	return left == UINT64_MAX ? UINT64_MAX : th_now + left;
 }
 
-/* Returns when the next event is, and which one. */
+/* Return the time and the kind of the next event. */
 enum what { PORT, LINK, BACK, TIMER };
 static uint64_t next_event(enum what *what, uint32_t *flow)
 {
@@ -276,7 +276,7 @@ static void close_pairs(void)
 	reads = false;
 }
 
-/* The mean queue that device/sim has in the same setting. */
+/* Return the mean queue of device/sim in the same setting. */
 static double queue_of_sim(uint64_t settle)
 {
 	struct dpa_sim *sim = dpa_sim_new(&s);
@@ -326,8 +326,8 @@ Test(sim_transport, four_into_one)
 }
 
 /*
- * Without pacing of READ responses their window, 128 KiB and more of each flow, stands in the queue
- * however often packets are marked.
+ * Without pacing of READ responses their window, 128 KiB and more of each flow, fills the queue,
+ * however many packets are marked.
  */
 Test(sim_transport, read_responses_are_paced)
 {
@@ -339,7 +339,7 @@ Test(sim_transport, read_responses_are_paced)
 	close_pairs();
 }
 
-/* Everything from the start, with this seed. Returns the hash of the packets. */
+/* Run everything from the start, with this seed. Return the hash of the packets. */
 static uint64_t run_anew(uint64_t seed)
 {
 	open_pairs(0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* B's answers to A's packets, and A's expected completions. */
+/* answers.h - B's answers to A's packets, and A's expected completions. */
 #ifndef DPA_TEST_TRANSPORT_ANSWERS_H
 #define DPA_TEST_TRANSPORT_ANSWERS_H
 
@@ -33,7 +33,7 @@ static inline void answer(struct th *th, uint32_t n, uint8_t syndrome)
 	th_give(&th->a, &p);
 }
 
-/* A piece of a READ's response: [off, off + len) of B's memory. */
+/* A segment of a READ's response: [off, off + len) of B's memory. */
 static inline void response(struct th *th, uint8_t op, uint32_t n, uint32_t off, uint32_t len)
 {
 	struct th_pkt p;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * foreign_mem.h - memory of a GPU that is none: the address that is registered is a PROT_NONE range,
- * so that any access of the CPU ends the test; the bytes are seen by another mapping, which copy()
- * uses. The test can make copies wait and fail.
+ * foreign_mem.h - simulated GPU memory: the registered address is a PROT_NONE range, so any access
+ * of the CPU ends the test. copy() accesses the bytes by another mapping. The test can make copies
+ * wait and fail.
  */
 #ifndef DPA_TEST_FOREIGN_MEM_H
 #define DPA_TEST_FOREIGN_MEM_H
@@ -19,14 +19,14 @@
 #include <dpa_hw.h>
 
 struct fm {
-	uint8_t *view;	/* the address, which nobody can read */
-	uint8_t *bytes; /* what is there */
+	uint8_t *view;	/* the registered address, which no thread can read */
+	uint8_t *bytes; /* the bytes behind it */
 	size_t size;
 	uint32_t key;
 	_Atomic uint32_t calls, copies, underway;
 	_Atomic bool closed;	   /* copy() waits */
-	_Atomic uint64_t bad_at;   /* a copy that has this offset fails; UINT64_MAX: none */
-	_Atomic uint32_t bad_list; /* 1: a list that is wrong was seen */
+	_Atomic uint64_t bad_at;   /* a copy at this offset fails; UINT64_MAX: none */
+	_Atomic uint32_t bad_list; /* 1: a wrong list was seen */
 };
 
 static inline bool fm_apart(const struct dpa_foreign_copy *list, uint32_t from, uint32_t i)

@@ -41,7 +41,7 @@ static inline struct dpa_sge sge_of(const struct fm *m, uint32_t off, uint32_t l
 	return (struct dpa_sge){(uintptr_t)m->view + off, len, m->key};
 }
 
-/* The thread that copies has something of the QP: time does not go on meanwhile. */
+/* The copying thread has work of the QP: time does not advance meanwhile. */
 static inline bool is_copying(struct dpa_hw_qp *qp)
 {
 	bool is;
@@ -54,7 +54,7 @@ static inline bool is_copying(struct dpa_hw_qp *qp)
 	return is;
 }
 
-/* Moves packets until a completion is there. */
+/* Move packets until there is a completion. */
 static inline struct dpa_cqe until_cqe(struct two *t, struct th_cq *cq)
 {
 	struct dpa_cqe e;

@@ -35,7 +35,7 @@ static void on_event(void *arg, const struct dpa_event *ev)
 
 static void make_peer(struct th *th, bool pull)
 {
-	static uint32_t opened; /* threads remember QPs of an opening */
+	static uint32_t opened; /* threads remember QPs of an earlier opening */
 	struct dpa_peer *p = NULL;
 
 	cr_assert_eq(posix_memalign((void **)&p, DPA_CACHE_LINE, sizeof(*p)), 0);
@@ -225,7 +225,7 @@ void th_free(struct th *th)
 {
 	struct dpa_hw *hw = th->hw;
 
-	th_now_step = 100000000; /* what was not sent is waited for as time goes by */
+	th_now_step = 100000000; /* unsent packets wait for time to advance */
 	free_side(&th->a);
 	free_side(&th->b);
 	dpa_foreign_fini(hw);

@@ -1,9 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * harness.h - two QPs of one function in plain memory. Their lanes lead back to the function
- * itself, but nothing moves by itself: the test takes each packet from the lane of the QP that sent
- * it and gives it to the other one, later, twice or never. Time stands still until the test moves
- * it.
+ * harness.h - two QPs of one function in plain memory. Their rings lead back to the function
+ * itself, but no packet moves by itself: the test takes each packet from the ring of the sending QP
+ * and gives it to the other one, later, twice or never. Time advances only by the test.
  */
 #ifndef DPA_TEST_TRANSPORT_HARNESS_H
 #define DPA_TEST_TRANSPORT_HARNESS_H
@@ -26,17 +25,17 @@
 	(DPA_ACCESS_LOCAL_WRITE | DPA_ACCESS_REMOTE_WRITE | DPA_ACCESS_REMOTE_READ |               \
 	 DPA_ACCESS_REMOTE_ATOMIC)
 
-/* Of a test of one thread: ThreadSanitizer looks for what it cannot have, in ten times the time. */
+/* In a test of one thread, ThreadSanitizer finds nothing and takes ten times as long. */
 #ifdef DPA_TSAN
 #define TH_FEWER(n) ((n) / 8)
 #else
 #define TH_FEWER(n) (n)
 #endif
 
-/* A packet off the lane, with the payload that it carried. */
+/* A packet from the ring, with the payload that it carried. */
 struct th_pkt {
 	struct dpa_slot s;
-	uint32_t bytes; /* of data: payload as the link carries it */
+	uint32_t bytes; /* of data: payload in the form of the link */
 	uint8_t data[DPA_LANE_MTU] __attribute__((aligned(16)));
 };
 
@@ -46,10 +45,10 @@ struct th_cq {
 	uint32_t ci;
 };
 
-/* wirelike.c: a slot on its way to becoming packets */
+/* wirelike.c: an entry that is being cut into packets */
 struct th_cut {
 	struct dpa_slot s;
-	uint32_t n, nth; /* packets, those taken */
+	uint32_t n, nth; /* number of packets; number taken */
 	uint8_t data[65536];
 };
 
@@ -65,7 +64,7 @@ struct th_side {
 	uint32_t key;
 	uint64_t next_wr;
 	struct th_cut cut;
-	uint16_t from; /* UDP port that packets off the wire to it come from; changed by tests */
+	uint16_t from; /* UDP port that its packets from the wire come from; changed by tests */
 };
 
 struct th_opt {
@@ -78,9 +77,9 @@ struct th_opt {
 	uint32_t access; /* of the QPs; 0: all; TH_NO_ACCESS: none */
 	uint8_t retry, rnr_retry, timeout, min_rnr, rd, dest_rd;
 	bool pull, own_srq;
-	bool direct;	    /* the direct path may be taken; with pull */
-	bool lossy;	    /* the lanes say that packets may be lost */
-	bool wire;	    /* the QPs take each other for ones of another host; lossy, too */
+	bool direct;	    /* allow the direct path; with pull */
+	bool lossy;	    /* the rings report that packets may be lost */
+	bool wire;	    /* the QPs treat each other as QPs of another host; lossy, too */
 	bool b_rtr;	    /* B stays in RTR */
 	uint8_t congestion; /* index into dpa_pcc_algos */
 };
@@ -101,7 +100,7 @@ struct th {
 	uint32_t events[64]; /* asynchronous events by type */
 };
 
-/* A work request; what is not named is 0. */
+/* A work request; members that are not named are 0. */
 struct th_wr {
 	uint8_t op, flags;
 	uint32_t nsge;
@@ -117,18 +116,18 @@ struct th_wr {
 	const struct dpa_wqe_av *av;
 };
 
-extern uint64_t th_now;		/* what dpa_now_ns() says */
-extern uint64_t th_now_step;	/* by which each of these questions moves it; 0 */
+extern uint64_t th_now;		/* result of dpa_now_ns() */
+extern uint64_t th_now_step;	/* advance of th_now by each call of it; 0 */
 extern bool th_nobody;		/* no QPN has an owner */
-extern int th_nobody_errno;	/* what is said of it: ENOENT */
-extern bool th_dead;		/* the board holds every process for dead */
+extern int th_nobody_errno;	/* the error that the board returns for it: ENOENT */
+extern bool th_dead;		/* the board reports every process as dead */
 extern uint32_t th_members[4];	/* QPNs of every multicast group, up to the first 0 */
 extern uint32_t th_udp_looks;	/* calls of dpa_udp_rx() */
-extern uint32_t th_udp_packets; /* what each of them says it took */
+extern uint32_t th_udp_packets; /* number that each of them returns */
 extern uint32_t th_fwd_looks;	/* calls of dpa_fwd_rx() */
 extern uint32_t th_port_mtu;	/* the port's active MTU, a code; of each test 5: 4096 bytes */
 extern uint8_t th_gid[2][16];	/* the port's table */
-/* The board: whose QPNs are, and the record of every QP (NULL: none has one). */
+/* The board: owner of the QPNs, and the record of every QP (NULL: none has one). */
 extern struct th_owned {
 	uint32_t qpn, slot, gen;
 } th_owned[4];
@@ -137,43 +136,43 @@ extern struct dpa_board_qpinfo *th_info;
 extern struct dpa_board_mrinfo th_mrinfo[DPA_BOARD_MRINFO];
 extern struct th_xrc_srq {
 	uint32_t srqn, xrcd;
-} th_xrc_srq;		       /* the XRC SRQ that this process has; srqn 0: none */
-extern void (*th_looks)(void); /* a QP looks for its peer; NULL */
-/* The action of the other side, which polls, when it is asked to look; its rings. */
+} th_xrc_srq;		       /* the XRC SRQ of this process; srqn 0: none */
+extern void (*th_looks)(void); /* called when a QP looks for its peer; NULL */
+/* The action of the other side, which polls, when it is asked to check its rings. */
 extern void (*th_polls)(struct dpa_tx *lanes);
 extern char th_logged[256]; /* the last line for the log */
 void th_log(int level, const char *text);
-extern int th_qpn_err; /* what the board gives for QPNs and UAR slots; 0: one each */
+extern int th_qpn_err; /* error of the board for QPNs and UAR slots; 0: each request succeeds */
 extern int th_uar_err;
 
-/* Two QPs in RTS, connected to each other (UD: as they are). Ends the test if it cannot. */
+/* Create two QPs in RTS, connected to each other (UD: unconnected). Ends the test on failure. */
 struct th *th_new(const struct th_opt *opt);
 void th_free(struct th *th);
 
-/* Posts; false: no room. Nothing is sent before th_ring(). */
+/* Post; false: no room. Nothing is sent before th_ring(). */
 bool th_post(struct th_side *s, const struct th_wr *wr);
 void th_ring(struct th_side *s);
-/* One SGE of this side's memory at off. */
+/* Post one SGE of this side's memory at off. */
 void th_send(struct th_side *s, uint8_t op, uint32_t off, uint32_t len, uint32_t roff);
 bool th_recv(struct th_side *s, uint64_t wr_id, uint32_t off, uint32_t len);
 bool th_recv_sges(struct th_side *s, uint64_t wr_id, const struct dpa_sge *sge, uint32_t n);
 
-/* The next packet that s sent; false: none. */
+/* Take the next packet that s sent; false: none. */
 bool th_take(struct th_side *s, struct th_pkt *p);
-/* The same, the words of device/transport/ask.c among them, which th_take() passes over. */
+/* Do the same, including the messages of device/transport/ask.c, which th_take() skips. */
 bool th_take_any(struct th_side *s, struct th_pkt *p);
-uint32_t th_drop_all(struct th_side *s); /* how many */
-/* Gives a packet to s; what it owes in answer is sent by th_flush(). */
+uint32_t th_drop_all(struct th_side *s); /* returns the number */
+/* Give a packet to s; th_flush() sends the pending answers. */
 void th_give(struct th_side *s, const struct th_pkt *p);
 void th_flush(struct th_side *s);
-/* Everything that s sent goes to the other side as one batch. Returns the packets moved. */
+/* Deliver all packets that s sent to the other side as one batch. Returns the number of packets. */
 uint32_t th_deliver(struct th_side *s);
-/* Both directions until nothing moves. */
+/* Deliver in both directions until no packet moves. */
 void th_settle(struct th *th);
-/* Moves time to the next timer and runs what waited for it. False: nothing waits. */
+/* Advance time to the next timer and run it. False: no timer is set. */
 bool th_tick(struct th *th);
 void th_lost(struct th_side *s);
-/* Moves time to `when` (ns), with every timer that runs on the way. */
+/* Advance time to `when` (ns), with every timer that runs on the way. */
 void th_until(struct th *th, uint64_t when);
 
 /* wirelike.c */
@@ -183,13 +182,13 @@ void th_wire_next(struct th_cut *w, uint32_t mtu, struct th_pkt *p);
 bool th_poll(struct th_cq *cq, struct dpa_cqe *e);
 uint64_t th_count(struct th *th, enum dpa_counter c);
 
-/* A packet that nobody sent: from s's QP to the other one. */
+/* Forge a packet that no QP sent: from s's QP to the other one. */
 void th_forge(struct th_side *from, struct th_pkt *p, uint8_t opcode, uint32_t psn, uint32_t len);
 struct dpa_ext *th_ext(struct th_pkt *p);
 
-/* Numbers that a seed determines. */
+/* Return numbers determined by a seed. */
 uint32_t th_rand(uint64_t *seed);
-/* Pattern of a message: n bytes that id determines. */
+/* Fill in the pattern of a message: n bytes determined by id. */
 void th_fill(uint8_t *p, uint32_t n, uint64_t id);
 bool th_check(const uint8_t *p, uint32_t n, uint64_t id);
 

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Two QPs that take each other for ones of another host, and what A sends, packet by packet. */
+/*
+ * lossy.h - two QPs that treat each other as QPs of another host, and the packets of A, one by one.
+ */
 #ifndef DPA_TEST_TRANSPORT_LOSSY_H
 #define DPA_TEST_TRANSPORT_LOSSY_H
 
@@ -26,7 +28,7 @@ static inline struct th *wire(void)
 	return wire_of((struct th_opt){.min_rnr = 1});
 }
 
-/* Packets on their way, in the order of sending. */
+/* Packets in flight, in the order of sending. */
 struct flight {
 	uint32_t n;
 	struct th_pkt p[64];
@@ -43,7 +45,7 @@ static inline uint32_t nth(const struct th_pkt *p)
 	return dpa_psn_add(p->s.psn, 0x1000000 - PSN0);
 }
 
-/* A sent this one packet and no other. */
+/* Expect that A sent this one packet and no other. */
 static inline void expect_one(struct th *th, uint32_t n, struct th_pkt *p)
 {
 	struct th_pkt other;
@@ -53,7 +55,7 @@ static inline void expect_one(struct th *th, uint32_t n, struct th_pkt *p)
 	cr_expect_not(th_take(&th->a, &other), "%u, too", nth(&other));
 }
 
-/* B's only answer. */
+/* Expect that this is B's only answer. */
 static inline void expect_answer(struct th *th, uint32_t n, uint8_t kind, struct th_pkt *p)
 {
 	struct th_pkt other;
@@ -69,7 +71,7 @@ static inline void expect_answer(struct th *th, uint32_t n, uint8_t kind, struct
 	cr_expect_not(th_take(&th->b, &other));
 }
 
-/* Everything that A sends is lost until it gives up: how long that takes, ns. */
+/* Lose all packets of A until it gives up: return the time until then, ns. */
 static inline uint64_t silence(struct th *th)
 {
 	const uint64_t start = th_now;
@@ -81,7 +83,7 @@ static inline uint64_t silence(struct th *th)
 	return th_now - start;
 }
 
-/* n messages, of receives 0 on, are complete on both sides, and no more. */
+/* Expect that n messages, of receives 0 on, are complete on both sides, and no more. */
 static inline void expect_received(struct th *th, uint64_t n)
 {
 	struct dpa_cqe e;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Requests to B that nobody sent, and what B must answer. */
+/* requests.h - forged requests to B, and the expected answers of B. */
 #ifndef DPA_TEST_TRANSPORT_REQUESTS_H
 #define DPA_TEST_TRANSPORT_REQUESTS_H
 

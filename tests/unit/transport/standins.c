@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Stand-ins for the board, the port, the link and the clock. */
+/* standins.c - stand-ins for the board, the port, the link and the clock. */
 #include <errno.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -43,7 +43,7 @@ uint64_t dpa_now_ns(void)
 {
 	if (th_now_step)
 		th_now += th_now_step;
-	return th_now; /* EUs may read it, too, while it stands still */
+	return th_now; /* EUs may read it, too, while it does not change */
 }
 
 uint64_t dpa_now_about(void)
@@ -86,7 +86,7 @@ void (*th_polls)(struct dpa_tx *tx);
 void dpa_tx_look(const struct dpa_tx *tx)
 {
 	if (th_polls)
-		th_polls(tx->peer->tx); /* const is the caller's promise alone */
+		th_polls(tx->peer->tx); /* const is a promise of the caller only */
 }
 
 void dpa_tx_kick(struct dpa_tx *tx)
@@ -101,7 +101,7 @@ bool dpa_tx_announce(struct dpa_tx *tx)
 
 void dpa_forward_take(struct dpa_hw *hw, const struct dpa_slot *s, const uint8_t *payload)
 {
-	abort(); /* nobody passes packets on here */
+	abort(); /* no process forwards packets here */
 }
 
 void dpa_settle_kicks(struct dpa_hw *hw)
@@ -109,7 +109,7 @@ void dpa_settle_kicks(struct dpa_hw *hw)
 	atomic_store_explicit(&hw->kicks_owed, 0, memory_order_relaxed);
 }
 
-/* Nobody inspects here. Weak: a test of inspection has device/link/inspect.c. */
+/* No inspection here. Weak: a test of inspection links device/link/inspect.c. */
 __attribute__((weak)) bool dpa_inspect_slot(struct dpa_hw_qp *qp, struct dpa_peer *peer,
 					    const struct dpa_slot *s, const uint8_t *payload)
 {
@@ -142,7 +142,7 @@ __attribute__((weak)) void dpa_inspect_tick(struct dpa_hw *hw)
 
 /* --------------------------------------------- other hosts: there are none */
 
-/* Weak: fuzz targets and tests of the way out have their own. */
+/* Weak: fuzz targets and tests of the send path have their own. */
 __attribute__((weak)) uint32_t dpa_wire_flush(struct dpa_tx *tx, uint32_t src, uint32_t *psn)
 {
 	abort();
@@ -207,7 +207,7 @@ void dpa_steer_qp(struct dpa_hw *hw, uint32_t qpn)
 {
 }
 
-/* Weak: a test of EUs has packets of its own. */
+/* Weak: a test of EUs has its own packets. */
 __attribute__((weak)) int dpa_fwd_rx(struct dpa_hw *hw)
 {
 	th_fwd_looks++;
@@ -225,7 +225,7 @@ bool dpa_frame_forward(struct dpa_hw *hw, const struct dpa_frame *f, uint32_t dq
 	return false;
 }
 
-/* Weak: the fuzz targets have device/gsi. */
+/* Weak: the fuzz targets link device/gsi. */
 __attribute__((weak)) bool dpa_gsi_in(struct dpa_hw *hw, const struct dpa_frame *f,
 				      struct dpa_roce_pkt *pkt, bool may_forward)
 {
@@ -290,7 +290,7 @@ int dpa_board_qpn_alloc(struct dpa_board *b, uint32_t *qpn)
 {
 	if (th_qpn_err)
 		return th_qpn_err;
-	*qpn = b->board_num << 16 | (0x11 + next_qpn++ % 0x8000); /* a fuzzer makes many */
+	*qpn = b->board_num << 16 | (0x11 + next_qpn++ % 0x8000); /* a fuzzer creates many */
 	return 0;
 }
 

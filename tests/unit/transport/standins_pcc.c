@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The port's congestion control in plain memory: its word, what flows report, the answer. */
+/*
+ * standins_pcc.c - the port's congestion control in plain memory: its word, reports of flows, the
+ * answer.
+ */
 #include <string.h>
 #include "standins_pcc.h"
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The port's congestion control of the harness. All zero: no QP follows it. */
+/* standins_pcc.h - the port's congestion control of the harness. All zero: no QP follows it. */
 #ifndef TH_STANDINS_PCC_H
 #define TH_STANDINS_PCC_H
 
@@ -19,7 +19,7 @@ extern struct th_pcc {
 	/* of the flows' image, if there is one; of the port's program */
 	struct dpa_pcc_probes probes, np_takes;
 	bool has_probes, has_np, np_full;
-	struct dpa_pcc_probe np_probe; /* the last one that was given to it */
+	struct dpa_pcc_probe np_probe; /* the last probe that it received */
 	uint32_t np_posts, np_drops, np_checks;
 	enum dpa_np_state np_state;
 	struct dpa_pcc_reply np_answer;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* ACKs of several QPs in one slot of a shared memory lane. */
+/* test_acks.c - ACKs of several QPs in one entry of a shared memory ring. */
 #include <criterion/criterion.h>
 #include <pthread.h>
 #include <sched.h>
@@ -10,7 +10,7 @@
 #include "link/sock.h"
 #include "eu/drain.h"
 
-/* Two connected QPs that use the same lane, a receive and a SEND each. */
+/* Two connected QPs that use the same ring, with a receive and a SEND each. */
 static struct th *both_sent(void)
 {
 	struct th *th = th_new(&(struct th_opt){.psn = 0xfffffe});
@@ -96,7 +96,9 @@ Test(transport_acks, of_one_qp_is_a_packet)
 	th_free(th);
 }
 
-/* Where they came singly, with waiting in between, one is answered before the next is looked at. */
+/*
+ * Packets that come one by one, with waits in between: each is answered before the next is handled.
+ */
 Test(transport_acks, packets_that_come_singly)
 {
 	struct th *th = th_new(&(struct th_opt){.psn = 0});
@@ -125,14 +127,14 @@ Test(transport_acks, packets_that_come_singly)
 	cr_assert(th_poll(&th->b.rcq, &e));
 	cr_assert(th_poll(&th->b.rcq, &e));
 	cr_expect_not(th_poll(&th->b.rcq, &e));
-	cr_expect_geq(dpa_lane_drain(rx), 2); /* nothing was waited for: all that is there */
+	cr_expect_geq(dpa_lane_drain(rx), 2); /* no wait happened: all present packets */
 	cr_expect_not(rx->lone);
 	cr_assert(th_poll(&th->b.rcq, &e));
 	cr_assert(th_poll(&th->b.rcq, &e));
 	th_free(th);
 }
 
-/* An ACK that finds no room is pending again, and leaves when there is some. */
+/* An ACK that finds no room is pending again, and leaves when there is room. */
 Test(transport_acks, wait_for_room)
 {
 	struct th *th = both_sent();
@@ -160,7 +162,7 @@ Test(transport_acks, wait_for_room)
 	th_free(th);
 }
 
-/* A count that no process of ours writes. */
+/* A count that no process of this provider writes. */
 Test(transport_acks, are_no_more_than_a_slot_holds)
 {
 	struct dpa_slot s = {.opcode = DPA_LINK_ACKS}, ack;
@@ -200,8 +202,10 @@ Test(transport_acks, only_plain_ones_are_taken_over)
 	th_free(th);
 }
 
-/* ---- The program has the completion of a message, and ends the connection: the sender must get
- * its ACK first. */
+/*
+ * ---- The program has the completion of a message, and ends the connection. The sender must get
+ * its ACK first.
+ */
 
 static void to_error(struct dpa_hw_qp *qp)
 {
@@ -241,7 +245,7 @@ static void *end(void *arg)
 	return NULL;
 }
 
-/* Another thread has taken over what the QP owes, and has not published it yet. */
+/* Another thread has taken over the QP's pending answers, and has not published them yet. */
 Test(transport_acks, in_the_hands_of_another_thread)
 {
 	struct th *th = th_new(&(struct th_opt){.psn = 0});
@@ -250,7 +254,7 @@ Test(transport_acks, in_the_hands_of_another_thread)
 
 	e.qp->tx = &th->peer->tx[e.qp->lane];
 	e.qp->peer = th->peer;
-	dpa_spin_lock(&th->peer->rx[0].lock); /* as one that drains the lane */
+	dpa_spin_lock(&th->peer->rx[0].lock); /* as for a thread that drains the ring */
 	cr_assert_eq(pthread_create(&t, NULL, end, &e), 0);
 	while (__atomic_load_n(&e.qp->state, __ATOMIC_ACQUIRE) != DPA_QPS_ERR)
 		sched_yield();

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Operations that no answer will end (device/transport/ask.c): on a ring they come to the same
- * completion as on the wire, and a peer that does not look costs no retry.
+ * test_asks.c - operations that no answer will end (device/transport/ask.c): on a ring they end
+ * with the same completion as on the wire, and a peer that does not poll costs no retry.
  */
 #include <criterion/criterion.h>
 #include "transport/api.h"
@@ -53,7 +53,7 @@ static void ask_now(struct th *th)
 	dpa_qp_leave(th->a.qp);
 }
 
-/* Until all of n have completed: their statuses; UINT8_MAX: never. */
+/* Wait until all n have completed: their statuses; UINT8_MAX: never. */
 static void outcome(struct th *th, uint8_t *status, uint32_t n)
 {
 	struct dpa_cqe e;
@@ -69,7 +69,7 @@ static void outcome(struct th *th, uint8_t *status, uint32_t n)
 	}
 }
 
-/* The messages that the receiver was given: how many, and their length together. */
+/* The messages that the receiver got: their number, and the sum of their lengths. */
 static uint64_t delivered(struct th *th)
 {
 	struct dpa_cqe e;
@@ -97,7 +97,7 @@ static void run(uint32_t skew, bool wire, uint8_t op, uint32_t len, uint32_t n, 
 }
 
 /* IBA 9.7.6 (no-answer) */
-/* PSNs that do not fit, as the wire has them: every kind, alone and several at once. */
+/* PSNs that do not fit, as on the wire: every kind, single operations and several at once. */
 Test(transport_asks, psns_that_do_not_fit_end_as_on_the_wire, .timeout = 120)
 {
 	static const uint32_t skews[] = {0, 1, 2, 3, 50, 0x7ffff0, 0xffffff, 0xfffffe, 0xffff00};
@@ -148,7 +148,7 @@ Test(transport_asks, the_time_is_that_of_the_attributes)
 	}
 }
 
-/* Timeout 0: without end. */
+/* Timeout 0: no limit. */
 Test(transport_asks, timeout_0_is_without_end)
 {
 	struct th *th = th_new(&(struct th_opt){.psn = PSN0, .skew = 50, .retry = 1});
@@ -164,7 +164,7 @@ Test(transport_asks, timeout_0_is_without_end)
 	th_free(th);
 }
 
-/* B's QP is reset and set up again while A goes on. */
+/* B's QP is reset and set up again while A continues. */
 static void set_up_again(struct th_side *s, uint32_t rq_psn)
 {
 	struct dpa_qp_attr a = s->qp->attr;
@@ -206,8 +206,8 @@ Test(transport_asks, a_peer_that_was_set_up_again)
 
 /* IBA 9.7.6 (no-answer) */
 /*
- * One NAK a gap: it left for what this requester was before. Nothing may rest on the watchdog,
- * which needs lanes that others leave alone.
+ * One NAK for each gap: it was sent to the previous connection of this requester. The recovery must
+ * not depend on the watchdog, which needs rings that other QPs do not use.
  */
 Test(transport_asks, a_gap_whose_nak_has_left)
 {
@@ -226,7 +226,9 @@ Test(transport_asks, a_gap_whose_nak_has_left)
 	}
 }
 
-/* Packets behind a request that got an RNR NAK need no hint of its own while that is owed. */
+/*
+ * Packets after a request that got an RNR NAK need no hint of their own while that NAK is pending.
+ */
 Test(transport_asks, no_hints_beside_a_nak_that_is_owed)
 {
 	struct th *th = skewed(0, false);
@@ -243,7 +245,7 @@ Test(transport_asks, no_hints_beside_a_nak_that_is_owed)
 	th_free(th);
 }
 
-/* A peer that does not look: the request lies in its ring, and nothing is counted. */
+/* A peer that does not poll: the request stays in its ring, and no retry is counted. */
 Test(transport_asks, a_stopped_peer_costs_no_retry)
 {
 	struct th *th = skewed(0xffff00, false);
@@ -253,7 +255,7 @@ Test(transport_asks, a_stopped_peer_costs_no_retry)
 
 	post(th, DPA_OP_SEND, 8);
 	th_ring(&th->a);
-	th_settle(th); /* looked at: the first retry is under way */
+	th_settle(th); /* handled: the first retry is in progress */
 	cr_assert_eq(th->a.qp->req.retry_left, RETRY - 1);
 	cr_assert(th_tick(th)); /* it is sent again, and the peer stops */
 	while (n < 8 && th_take_any(&th->a, &held[n]))
@@ -274,7 +276,7 @@ Test(transport_asks, a_stopped_peer_costs_no_retry)
 	th_free(th);
 }
 
-/* An answer that comes before LOOKED, however late, is the answer. */
+/* An answer that comes before LOOKED, however late, counts. */
 Test(transport_asks, a_late_answer_counts)
 {
 	struct th *th = skewed(0, false);
@@ -293,7 +295,7 @@ Test(transport_asks, a_late_answer_counts)
 	th_free(th);
 }
 
-/* LOOKED of an earlier question, of another one, of a stranger: nothing. */
+/* LOOKED for an earlier question, for another one, from a stranger: ignored. */
 Test(transport_asks, words_that_are_not_for_this_question)
 {
 	struct th *th = skewed(0, false);
@@ -323,7 +325,7 @@ Test(transport_asks, words_that_are_not_for_this_question)
 	th_free(th);
 }
 
-/* ACKs of several QPs leave together; those that lie with the thread leave before LOOKED. */
+/* ACKs of several QPs leave together. ACKs collected by the thread leave before LOOKED. */
 Test(transport_asks, looked_comes_behind_acks_that_wait_for_company)
 {
 	struct th *th = skewed(0, false);
@@ -336,7 +338,7 @@ Test(transport_asks, looked_comes_behind_acks_that_wait_for_company)
 	cr_assert(th_recv(&th->a, 1, 0, 4096) && th_recv(&th->b, 1, 0, 4096));
 	post(th, DPA_OP_SEND, 100);
 	th_ring(&th->a);
-	th_send(&th->b, DPA_OP_SEND, 0, 100, 0); /* the batch leaves B's QP and comes back to it */
+	th_send(&th->b, DPA_OP_SEND, 0, 100, 0); /* the batch leaves B's QP and returns to it */
 	ask_now(th);
 	cr_assert(th->a.qp->req.asked);
 	rx = &th->peer->rx[th->a.qp->lane];
@@ -348,7 +350,7 @@ Test(transport_asks, looked_comes_behind_acks_that_wait_for_company)
 	th_free(th);
 }
 
-/* An answer that is owed for want of room: LOOKED comes, but not before it. */
+/* An answer that is pending for lack of room: LOOKED comes, but not before it. */
 Test(transport_asks, looked_follows_an_answer_that_was_owed)
 {
 	struct th *th = skewed(0, false);
@@ -378,7 +380,7 @@ Test(transport_asks, looked_follows_an_answer_that_was_owed)
 	th_free(th);
 }
 
-/* There was no room for the hint, nor for LOOKED: they come when there is. */
+/* There was no room for the hint, nor for LOOKED: they come when there is room. */
 Test(transport_asks, words_that_found_no_room)
 {
 	struct th *th = skewed(0xffffce, false);
@@ -406,7 +408,7 @@ Test(transport_asks, words_that_found_no_room)
 	th_free(th);
 }
 
-/* The QP that is asked was reset, or is in error: what was outstanding ends there. */
+/* The QP that is asked was reset, or is in error: the outstanding operations end there. */
 Test(transport_asks, a_question_to_a_qp_that_takes_none)
 {
 	static const uint8_t states[] = {DPA_QPS_RESET, DPA_QPS_INIT, DPA_QPS_ERR};
@@ -432,7 +434,10 @@ Test(transport_asks, a_question_to_a_qp_that_takes_none)
 	}
 }
 
-/* Faults are switched on while an ASK is out: what they hold back was not dropped. */
+/*
+ * Faults are switched on while an ASK is in flight: packets that the fault link holds back were not
+ * dropped.
+ */
 Test(transport_asks, packets_may_be_lost_from_now_on)
 {
 	struct th *th = skewed(0, false);
@@ -454,8 +459,8 @@ Test(transport_asks, packets_may_be_lost_from_now_on)
 }
 
 /*
- * ACKs that found no room: one was dropped if its QP's requester looked for the peer anew just
- * then, and what had been carried out cost a retry.
+ * ACKs that found no room: one was dropped if its QP's requester looked for the peer again at that
+ * moment, and an operation that was carried out cost a retry.
  */
 Test(transport_asks, an_ack_that_comes_back_to_a_qp_without_a_lane)
 {
@@ -486,7 +491,7 @@ Test(transport_asks, an_ack_that_comes_back_to_a_qp_without_a_lane)
 	th_free(th);
 }
 
-/* An ACK for a PSN that was never sent completes nothing, whatever comes for it. */
+/* An ACK for a PSN that was never sent completes no operation. */
 /* IBA 9.7.6 (unsent) */
 Test(transport_asks, an_ack_for_what_was_never_sent)
 {

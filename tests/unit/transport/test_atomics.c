@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Atomics and atomic writes at the responder: each whole, checked, answered, done once. */
+/*
+ * test_atomics.c - atomics and atomic writes at the responder: each is indivisible, checked,
+ * answered, and executed once.
+ */
 #include <pthread.h>
 #include "ctx/qp.h"
 #include "link/lane.h"

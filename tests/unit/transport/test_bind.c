@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Binding of memory windows by work requests: which bits of the key are whose. */
+/*
+ * test_bind.c - binding of memory windows by work requests: the bits of the key that the consumer
+ * owns.
+ */
 #include <criterion/criterion.h>
 #include "ctx/export.h"
 #include "ctx/hw.h"
@@ -71,7 +74,7 @@ static void write_by(struct windows *w, uint32_t key, uint8_t status)
 	expect_wc(s, status);
 }
 
-/* mlx5 and rxe look at no other bit: programs post any number that they like. */
+/* mlx5 and rxe check no other bit: programs post any value. */
 Test(transport_bind, only_the_low_8_bits_are_the_consumers)
 {
 	static const uint32_t wanted[] = {0x07, 0xdeadbe07, 0xffffffff, 0};
@@ -85,7 +88,7 @@ Test(transport_bind, only_the_low_8_bits_are_the_consumers)
 		post(&w, DPA_OP_BIND_MW, wanted[i]);
 		expect_wc(&w.th->b, DPA_CQE_OK);
 		write_by(&w, key, DPA_CQE_OK);
-		/* bound again by another one, which the first is not any more */
+		/* bound again by another key, so the first one is invalid */
 		post(&w, DPA_OP_LOCAL_INV, key);
 		expect_wc(&w.th->b, DPA_CQE_OK);
 		post(&w, DPA_OP_BIND_MW, wanted[i] + 1);
@@ -98,7 +101,9 @@ Test(transport_bind, only_the_low_8_bits_are_the_consumers)
 	}
 }
 
-/* With all other bits 0 the first entry of the table would be bound as key 0, which is none. */
+/*
+ * With all other bits 0 the first entry of the table would be bound as key 0, which is not valid.
+ */
 Test(transport_bind, a_window_has_more_bits_than_the_consumers)
 {
 	struct windows w;

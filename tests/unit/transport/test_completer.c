@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* RC completer: what A sends is thrown away, and the test makes up what B would have answered. */
+/*
+ * test_completer.c - RC completer: the test drops the packets of A, and makes up the answers of B.
+ */
 #include "link/lane.h"
 #include "eu/progress.h"
 #include "answers.h"
 
 /* ----------------------------------------------------------- acknowledging */
 
-/* IBA 9.7.5.1.2: an ACK is for all before it. */
+/* IBA 9.7.5.1.2: an ACK acknowledges all earlier packets. */
 /* IBA 9.7.5 (coalesce) */
 Test(transport_completer, one_ack_for_many)
 {
@@ -97,7 +99,7 @@ Test(transport_completer, reserved_nak_codes_are_ignored)
 	for (uint8_t code = 4; code < 32; code++)
 		answer(th, 1, NAK(code));
 	answer(th, 1, 0x40 | 5);	/* reserved kind */
-	expect_done(th, 1, DPA_CQE_OK); /* all before it did arrive */
+	expect_done(th, 1, DPA_CQE_OK); /* all earlier packets arrived */
 	expect_none(th);
 	cr_expect_eq(th->a.qp->state, DPA_QPS_RTS);
 	th_free(th);
@@ -127,7 +129,7 @@ Test(transport_completer, rnr_waits_as_long_as_it_was_told)
 	}
 }
 
-/* rnr_retry times, then RNR_RETRY_EXC; 7 is without end; progress starts it again. */
+/* rnr_retry times, then RNR_RETRY_EXC; 7 means without limit; progress resets the count. */
 /* IBA 9.7.6 (rnr-retries) */
 Test(transport_completer, rnr_retries)
 {
@@ -146,7 +148,7 @@ Test(transport_completer, rnr_retries)
 			th_free(th);
 			continue;
 		}
-		answer(th, 1, RNR(1)); /* the first is through: it starts again */
+		answer(th, 1, RNR(1)); /* the first is acknowledged: the count restarts */
 		expect_done(th, 1, DPA_CQE_OK);
 		for (uint32_t i = 1; i < limit; i++) {
 			cr_assert(th_tick(th));
@@ -221,7 +223,9 @@ Test(transport_completer, retries_of_losses)
 	}
 }
 
-/* Each NAK of a long message named a later packet, and still they were counted against retry_cnt.
+/*
+ * Each NAK of a long message requested a later packet, and still they were counted against
+ * retry_cnt.
  */
 /* IBA 9.7.6 (retries-progress) */
 Test(transport_completer, progress_within_a_message_restores_the_retries)
@@ -298,7 +302,7 @@ Test(transport_completer, a_read_response_in_pieces)
 	}
 }
 
-/* Wrong PSN, wrong length, twice, too much: none of it counts. */
+/* Wrong PSN, wrong length, duplicate, too long: each is ignored. */
 /* IBA 9.7.6 (response-order), 9.7.5 (no-ack-for-read) */
 Test(transport_completer, stray_read_responses_are_ignored)
 {
@@ -331,7 +335,7 @@ Test(transport_completer, stray_read_responses_are_ignored)
 	th_free(th);
 }
 
-/* All but the last packet fill the path MTU: what does not is as good as lost. */
+/* All packets but the last fill the path MTU: a shorter one counts as lost. */
 /* IBA 9.4 (read-response) */
 Test(transport_completer, pieces_that_are_not_whole_are_ignored)
 {
@@ -357,7 +361,7 @@ Test(transport_completer, pieces_that_are_not_whole_are_ignored)
 	th_free(th);
 }
 
-/* After a loss only the rest of a READ is asked for. */
+/* After a loss only the rest of a READ is requested. */
 /* IBA 9.4.4 (rest) */
 Test(transport_completer, the_rest_of_a_read)
 {
@@ -396,7 +400,7 @@ Test(transport_completer, a_response_after_a_loss)
 	th_free(th);
 }
 
-/* A response acknowledges all before it (IBA 9.7.5.1.2); an ACK is no response. */
+/* A response acknowledges all earlier packets (IBA 9.7.5.1.2); an ACK is no response. */
 /* IBA 9.7.5 (response-acks), 9.7.5 (no-ack-for-read) */
 Test(transport_completer, responses_acknowledge)
 {
@@ -426,7 +430,7 @@ Test(transport_completer, an_atomic_is_answered_once)
 
 	th_send(&th->a, DPA_OP_ATOMIC_CS, 64, 8, 0);
 	th_send(&th->a, DPA_OP_ATOMIC_CS, 64, 8, 0);
-	atomic_response(th, 1, 7); /* the first one's is missing */
+	atomic_response(th, 1, 7); /* the answer to the first one is missing */
 	expect_none(th);
 	atomic_response(th, 0, 8);
 	expect_done(th, 1, DPA_CQE_OK);
@@ -437,7 +441,7 @@ Test(transport_completer, an_atomic_is_answered_once)
 	th_free(th);
 }
 
-/* Where a READ would have gone is not registered any more when the data comes. */
+/* The destination of a READ is not registered any more when the data arrives. */
 Test(transport_completer, memory_that_went_away)
 {
 	struct th *th = rc();

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* End-to-end credits of RC (IBA 9.7.7.2): what ACKs say, and what waits for it. */
+/*
+ * test_credits.c - end-to-end credits of RC (IBA 9.7.7.2): the credits in ACKs, and the operations
+ * that wait for them.
+ */
 #include "eu/progress.h"
 #include "lossy.h"
 
@@ -71,7 +74,7 @@ Test(transport_credits, so_do_answers)
 	}
 }
 
-/* A NAK's and an RNR NAK's code are something else. */
+/* The code of a NAK or RNR NAK has another meaning. */
 Test(transport_credits, no_credits_are_read_from_a_nak)
 {
 	struct th *th = wire();
@@ -111,7 +114,7 @@ Test(transport_credits, sends_stop_at_the_limit)
 		ack_with(th, 0, 1, code);
 		sends(th, 20);
 		cr_expect_eq(th_drop_all(&th->a), n ? n : 1, "credits for %u; one goes always", n);
-		/* nothing new: nothing more */
+		/* no new credits: no more packets */
 		cr_expect_eq(dpa_progress_once(th->hw) + (int)th_drop_all(&th->a), 0);
 		ack_with(th, 1, 2, code);
 		cr_expect_eq(th_drop_all(&th->a), 1, "one more message, one more");
@@ -127,7 +130,7 @@ Test(transport_credits, the_limit_does_not_go_back)
 	th_send(&th->a, DPA_OP_RDMA_WRITE, 0, 3 * MTU, 0);
 	cr_assert_eq(th_drop_all(&th->a), 3);
 	ack_with(th, 1, 0, 4);
-	ack_with(th, 0, 0, 1); /* came later, was sent before */
+	ack_with(th, 0, 0, 1); /* arrived later, was sent earlier */
 	sends(th, 10);
 	cr_expect_eq(th_drop_all(&th->a), 3, "the WRITE and three SENDs make four");
 	ack_with(th, 2, 1, DPA_AETH_NO_CREDITS);
@@ -154,7 +157,7 @@ Test(transport_credits, what_takes_no_receive_does_not_wait)
 	th_free(th);
 }
 
-/* A message that is sent again had its credit. */
+/* A message that is sent again already has its credit. */
 /* IBA 9.7.7 (wait) */
 Test(transport_credits, repetitions_do_not_wait)
 {
@@ -171,7 +174,7 @@ Test(transport_credits, repetitions_do_not_wait)
 	th_free(th);
 }
 
-/* Where a READ is asked for in parts each is a message to the peer's MSN. */
+/* Each part of a READ that is requested in parts is a message in the peer's MSN. */
 /* IBA 9.7.7 (limit) */
 Test(transport_credits, parts_of_a_read_are_messages)
 {
@@ -218,13 +221,13 @@ Test(transport_credits, exhausted_and_given_again)
 	th_free(th);
 }
 
-/* Numbers of messages have 24 bits, as PSNs have. */
+/* Message numbers have 24 bits, like PSNs. */
 /* IBA 9.7.7 (limit) */
 Test(transport_credits, message_numbers_come_round)
 {
 	struct th *th = wire();
 
-	/* as 2^24 - 2 messages leave it */
+	/* the state after 2^24 - 2 messages */
 	th->a.qp->req.una_ssn = th->a.qp->req.send_ssn = 0xfffffe;
 	th->b.qp->resp.msn = 0xfffffe;
 	receives(th, 32);

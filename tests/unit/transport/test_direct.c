@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The direct path: operations on it have the packet path's outcome and take no PSN, and others go
- * by packet. Waits are in test_direct_wait.c, long messages in test_direct_long.c, guards in
- * test_guard.c.
+ * test_direct.c - the direct path: its operations have the outcome of the packet path and take no
+ * PSN; other operations go by packet. Waits are in test_direct_wait.c, long messages in
+ * test_direct_long.c, guards in test_guard.c.
  */
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -20,7 +20,7 @@
 #include "direct/direct.h"
 #include "link/frame.h"
 
-#define AT  (1u << 20) /* where in the peer's memory */
+#define AT  (1u << 20) /* offset in the peer's memory */
 #define PSN 0xfffffeu
 
 static struct th *direct(uint32_t type)
@@ -67,7 +67,7 @@ static void moves(uint32_t type)
 	cr_expect_eq(th_count(th, DPA_CNT_direct_ops), type == DPA_QP_UC ? 6u : 12u);
 	cr_expect_eq(th->a.qp->req.send_psn, PSN);
 	cr_expect_eq(th->a.qp->req.una_psn, PSN);
-	/* and what comes by packet is what the peer expects */
+	/* and a packet has the PSN that the peer expects */
 	th_recv(&th->b, 1, 0, 100);
 	th_send(&th->a, DPA_OP_SEND, 0, 100, 0);
 	cr_expect(sent_packet(&th->a));
@@ -119,7 +119,7 @@ Test(transport_direct, inline_and_several_sges)
 
 /* ---------------------------------------------------------------- by packet */
 
-/* An RDMA WRITE of n bytes that the path is not for: a packet carries it, with this outcome. */
+/* An RDMA WRITE of n bytes that the path does not take: a packet carries it, with this outcome. */
 static void goes_by_packet(struct th *th, const struct th_wr *wr, uint8_t status, const char *why)
 {
 	uint64_t was = th_count(th, DPA_CNT_direct_ops);
@@ -142,7 +142,7 @@ static struct th_wr a_write(struct th *th, uint32_t n)
 			      .rkey = th->b.key};
 }
 
-/* The responder refuses what it would refuse of packets. */
+/* The responder refuses the same requests as on the packet path. */
 Test(transport_direct, what_is_not_allowed_is_judged_by_the_responder)
 {
 	for (uint32_t i = 0; i < 8; i++) {
@@ -214,7 +214,7 @@ Test(transport_direct, what_it_is_not_for_goes_by_packet)
 	th_free(th);
 }
 
-/* The peer takes it back while its process is being recorded. */
+/* The peer revokes the access while its process is captured. */
 Test(transport_direct, a_grant_follows_capture_state_and_permissions)
 {
 	struct th *th = direct(DPA_QP_RC);
@@ -239,7 +239,7 @@ Test(transport_direct, a_grant_follows_capture_state_and_permissions)
 	th_free(th);
 }
 
-/* Small ones that nobody waits for one by one are faster by the ring. */
+/* Small operations without individual polls are faster on the ring. */
 Test(transport_direct, lists_and_unpolled_completions_go_by_the_ring)
 {
 	struct th *th = direct(DPA_QP_RC);
@@ -270,7 +270,7 @@ Test(transport_direct, lists_and_unpolled_completions_go_by_the_ring)
 	th_free(th);
 }
 
-/* Order: what was sent before is carried out before. */
+/* Order: earlier packets are executed first. */
 static void behind_a_packet(uint32_t type)
 {
 	struct th *th = direct(type);
@@ -301,7 +301,10 @@ Test(transport_direct, nothing_overtakes_a_packet_uc)
 	behind_a_packet(DPA_QP_UC);
 }
 
-/* One in the SQ, whose queue is never empty: perftest's way. It is not sent behind the others. */
+/*
+ * An operation in the SQ, whose queue is never empty, as with perftest. It is not queued behind the
+ * others.
+ */
 static void behind_a_large_one(uint8_t op, uint32_t n, bool waits)
 {
 	struct th *th = direct(DPA_QP_RC);
@@ -328,7 +331,7 @@ static void behind_a_large_one(uint8_t op, uint32_t n, bool waits)
 	cr_expect_eq(th_count(th, DPA_CNT_direct_ops), waits);
 	cr_expect_eq(th->a.qp->req.una_psn, th->a.qp->req.send_psn);
 	cr_expect(th_check(th->b.mem + AT, 100000, 3));
-	/* with nothing before it at once */
+	/* without earlier operations at once */
 	cr_assert(th_post(&th->a, &wr));
 	th_ring(&th->a);
 	cr_expect_eq(th_count(th, DPA_CNT_direct_ops), waits + 1u);
@@ -368,7 +371,7 @@ Test(transport_direct, a_large_one_waits_no_longer_than_that)
 	th_free(th);
 }
 
-/* Each try that fails means a wait for all that is outstanding: they become fewer. */
+/* Each failed try means a wait for all outstanding operations: tries become rarer. */
 Test(transport_direct, who_never_may_is_asked_ever_more_seldom)
 {
 	struct th *th = direct(DPA_QP_RC);
@@ -414,8 +417,10 @@ Test(transport_direct, one_that_waits_goes_by_packet_when_it_is_refused)
 
 /* ------------------------------------------------------------------ hazards */
 
-/* A thread that writes and writes while the region comes and goes: nothing between going and
- * coming. */
+/*
+ * A thread that keeps writing while the region is removed and added again: nothing is written in
+ * between.
+ */
 struct writer {
 	struct th *th;
 	_Atomic uint32_t key, over, rounds;
@@ -433,10 +438,10 @@ static void *writer(void *arg)
 
 		wr.rkey = atomic_load(&w->key);
 		if (!th_post(&th->a,
-			     &wr)) /* full: the other thread has the QP, and goes on with it */
+			     &wr)) /* full: the other thread has the QP, and continues with it */
 			sched_yield();
 		th_ring(&th->a);
-		th_drop_all(&th->a); /* what went by packet: the key was another's already */
+		th_drop_all(&th->a); /* these went by packet: another region had the key already */
 		while (th_poll(&th->a.scq, &e))
 			cr_assert_eq(e.status, DPA_CQE_OK);
 		atomic_fetch_add(&w->rounds, 1);
@@ -461,7 +466,7 @@ Test(transport_direct, a_region_that_comes_and_goes, .timeout = 120)
 		while (atomic_load(&w.rounds) - was < i % 4)
 			sched_yield();
 		while (i % 4 == 3 && th_count(th, DPA_CNT_direct_ops) == ops)
-			sched_yield(); /* tries in vain make them seldom */
+			sched_yield(); /* failed tries make them rare */
 		cr_assert_eq(dpa_hw_dereg_mr(&th->ctx, key), 0);
 		memset(th->b.mem + AT, 0, 64);
 		for (int k = 0; k < 20; k++) {

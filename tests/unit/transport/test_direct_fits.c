@@ -1,14 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The direct path refuses what packets would be refused: PSNs and path MTUs that do not fit, a peer
- * that was set up again.
+ * test_direct_fits.c - the direct path refuses the same operations as the packet path: PSNs and
+ * path MTUs that do not fit, a peer that was set up again.
  */
 #include <criterion/criterion.h>
 #include "link/lane.h"
 #include "harness.h"
 #include "direct/direct.h"
 
-#define AT  (1u << 20) /* where in the peer's memory */
+#define AT  (1u << 20) /* offset in the peer's memory */
 #define PSN 0xfffffeu
 
 static bool sent_packet(struct th_side *s)
@@ -45,14 +45,14 @@ static struct th *unlike(uint32_t skew, uint32_t mtu_b)
 				       .direct = true});
 }
 
-/* It succeeded, at a peer that would not have taken the packet. */
+/* It succeeded, although the peer would not have taken the packet. */
 Test(transport_direct_fits, psns_that_do_not_fit)
 {
 	static const uint32_t lens[] = {8, 4096, 65536};
 
 	for (size_t o = 0; o < 2; o++) {
 		for (size_t l = 0; l < 3; l++) {
-			/* far behind: no packet of it is the one that is expected */
+			/* far behind: none of its packets is the expected one */
 			struct th *th = unlike(0xff0000, 0);
 			uint8_t got;
 
@@ -108,7 +108,7 @@ static void set_up_again(struct th_side *s, uint32_t rq_psn, uint32_t sq_psn)
 		cr_assert_eq(dpa_hw_modify_qp(s->qp, &a, mask), 0);
 }
 
-/* Some packets, then direct operations, one side is set up again, and one more. */
+/* Some packets, then direct operations, then one side is set up again, and one more operation. */
 static uint8_t after(bool b_again, uint32_t packets, uint32_t directs, uint32_t psn, uint8_t op)
 {
 	struct th *th = unlike(0, 0);
@@ -137,8 +137,8 @@ static uint8_t after(bool b_again, uint32_t packets, uint32_t directs, uint32_t 
 }
 
 /*
- * It goes if a packet would: by the PSN that comes next. A WRITE of the PSN before that is taken
- * for a duplicate, and acknowledged.
+ * It succeeds if a packet with the next PSN would. A WRITE with the PSN before that counts as a
+ * duplicate, and is acknowledged.
  */
 static void again(uint8_t op, uint32_t packets, uint32_t directs, uint32_t d)
 {
@@ -167,7 +167,10 @@ Test(transport_direct_fits, one_side_is_set_up_again)
 	}
 }
 
-/* A connection of which the first was not seen is known once a packet was acknowledged in it. */
+/*
+ * A connection whose first packet was not seen counts as known after a packet was acknowledged in
+ * it.
+ */
 Test(transport_direct_fits, in_step_again_behind_a_packet)
 {
 	struct th *th = unlike(0, 0);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The direct path: messages that go in pieces, and in several calls. */
+/* test_direct_long.c - the direct path: messages in segments, and in several calls. */
 #include <criterion/criterion.h>
 #include "link/lane.h"
 #include "eu/progress.h"
@@ -39,7 +39,7 @@ static struct th_wr long_one(struct th *th, uint8_t op, uint32_t n)
 			      .rkey = th->b.key};
 }
 
-/* Two of which one call does not carry all; returns with the second one begun. */
+/* Post two operations, neither complete in one call; return when the second one has begun. */
 static struct th *begun(uint8_t op)
 {
 	struct th *th = direct();
@@ -88,7 +88,7 @@ Test(transport_direct_long, a_long_one_goes_in_several_calls)
 	}
 }
 
-/* The responder reports a region that goes away in the middle. */
+/* The responder reports a region that is removed in the middle. */
 Test(transport_direct_long, a_long_one_whose_region_goes)
 {
 	struct th *th = begun(DPA_OP_RDMA_WRITE);
@@ -101,7 +101,7 @@ Test(transport_direct_long, a_long_one_whose_region_goes)
 	th_free(th);
 }
 
-/* IBA 10.3.1: what has begun is finished, and then it is drained. */
+/* IBA 10.3.1: an operation that has begun is finished, then the QP is drained. */
 Test(transport_direct_long, a_long_one_and_sqd)
 {
 	struct th *th = begun(DPA_OP_RDMA_WRITE);
@@ -121,7 +121,7 @@ Test(transport_direct_long, a_long_one_and_sqd)
 	th_free(th);
 }
 
-/* Begun, it is no new one in SQD, whichever way it goes on. */
+/* An operation that has begun is not new in SQD, whichever path continues it. */
 Test(transport_direct_long, a_long_one_that_goes_by_packet_in_sqd)
 {
 	struct th *th = begun(DPA_OP_RDMA_WRITE);
@@ -138,7 +138,7 @@ Test(transport_direct_long, a_long_one_that_goes_by_packet_in_sqd)
 	th_free(th);
 }
 
-/* The whole range is judged before the first byte moves. */
+/* The whole range is checked before the first byte moves. */
 Test(transport_direct_long, a_long_one_that_does_not_fit)
 {
 	struct th *th = direct();

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The direct path: who takes something back waits for who is at work with it, and for whom not. */
+/*
+ * test_direct_wait.c - the direct path: the waits of a revoking thread for threads that use the
+ * revoked object.
+ */
 #include <criterion/criterion.h>
 #include <pthread.h>
 #include <sched.h>
@@ -38,7 +41,7 @@ enum verb {
 
 static _Atomic bool left;
 
-/* A window over part of th->b's memory, where the verb is one of windows. */
+/* A window over part of th->b's memory, if the verb is one for windows. */
 struct window {
 	uint32_t region, key;
 	struct dpa_wqe_bind bind;
@@ -56,7 +59,7 @@ static uint32_t next_key(uint32_t key)
 	return (key & ~0xffu) | ((key + 1) & 0xff);
 }
 
-/* As a thread that posts to th->b's QP does it. */
+/* Bind as a thread that posts to th->b's QP does. */
 static void bind_window(struct th *th, struct window *w, uint64_t length)
 {
 	uint32_t old = w->key;
@@ -135,7 +138,7 @@ static void *revoker(void *arg)
 	return NULL;
 }
 
-/* The harness gives back at its end what the test took back. */
+/* Restore the objects that the test revoked: the harness frees them at its end. */
 static void restore(struct th *th, enum verb verb)
 {
 	struct dpa_mr_attr m = {.pdn = th->pdn, .access = TH_ALL, .length = TH_MEM};
@@ -197,7 +200,7 @@ Test(transport_direct_wait, a_revoking_verb_waits_for_who_is_at_work)
 		cr_assert_eq(pthread_create(&t, NULL, revoker, &r), 0);
 		while (!taken_back(&seen))
 			sched_yield();
-		for (int i = 0; i < 200; i++) /* it has every chance to be too early */
+		for (int i = 0; i < 200; i++) /* it gets every chance to return too early */
 			sched_yield();
 		atomic_store(&left, true);
 		dpa_hazard_leave(h);
@@ -210,7 +213,7 @@ Test(transport_direct_wait, a_revoking_verb_waits_for_who_is_at_work)
 	}
 }
 
-/* Another process's hazards in the table that this one sees of it. */
+/* Hazard pointers of another process in this process's view of its table. */
 static struct dpa_hw *another_process(struct th *th, uint32_t slot, struct dpa_peer **peer)
 {
 	static struct dpa_board boards[DPA_BOARD_PROCS];
@@ -256,8 +259,8 @@ static void end_other(struct th *th, struct dpa_hw *hw, struct dpa_peer *p)
 }
 
 /*
- * A stopped initiator is at the threshold of the kernel, and looks again when it goes on. It is a
- * child that opens the device anew, of a thread that was an initiator itself.
+ * A stopped initiator is at the entry of the kernel, and checks again when it continues. It is a
+ * child that opens the device again, of a thread that was an initiator itself.
  */
 Test(transport_direct_wait, who_is_stopped_is_not_waited_for, .timeout = 60)
 {
@@ -279,7 +282,7 @@ Test(transport_direct_wait, who_is_stopped_is_not_waited_for, .timeout = 60)
 	}
 	cr_assert_eq(waitpid(p->pid, &status, WUNTRACED), p->pid);
 	cr_assert(WIFSTOPPED(status));
-	th_now_step = 1000; /* the bound is 2 million such questions away */
+	th_now_step = 1000; /* the limit is 2 million of these calls away */
 	take_back(th, REREG, NULL);
 	cr_expect_lt(th_now, 1000000000u + DPA_HAZARD_WAIT_NS);
 	kill(p->pid, SIGKILL);
@@ -301,7 +304,7 @@ Test(transport_direct_wait, who_is_dead_is_not_waited_for, .timeout = 60)
 	take_back(th, REREG, NULL);
 	cr_expect_lt(th_now, 1000000000u + DPA_HAZARD_WAIT_NS);
 	th_dead = false;
-	/* one that lives and stays in the kernel: for the bound */
+	/* an initiator that lives and stays in the kernel: for the limit */
 	th_now_step = 1000000;
 	take_back(th, ERROR, NULL);
 	cr_expect_gt(th_now, 1000000000u + DPA_HAZARD_WAIT_NS);
@@ -312,7 +315,7 @@ Test(transport_direct_wait, who_is_dead_is_not_waited_for, .timeout = 60)
 
 #define MS 1000000u
 
-/* The wait of a verb by a clock that each question moves by 1 ms. */
+/* Return the wait of a verb by a clock that each call advances by 1 ms. */
 static uint64_t wait_of_verb(struct th *th)
 {
 	uint64_t begin = th_now;
@@ -323,7 +326,7 @@ static uint64_t wait_of_verb(struct th *th)
 	return th_now - begin;
 }
 
-/* The threads of a frozen container: it lives, none of them is seen stopped, and none goes on. */
+/* The threads of a frozen container: alive, not reported as stopped, and not running. */
 static void freeze(struct dpa_hw *hw, struct th *th, struct dpa_hazard *h[DPA_HAZARDS])
 {
 	for (uint32_t i = 0; i < DPA_HAZARDS; i++) {
@@ -345,7 +348,7 @@ Test(transport_direct_wait, the_bound_is_for_all_threads_and_for_once, .timeout 
 	cr_expect(took > DPA_HAZARD_WAIT_NS && took < DPA_HAZARD_WAIT_NS + 100 * MS, "%lu ms",
 		  (unsigned long)(took / MS));
 	cr_expect_lt(wait_of_verb(th), 100 * MS);
-	/* one of them goes on, and is at it again: that is waited for */
+	/* one of them continues, and starts a new operation: the verb waits for that */
 	dpa_hazard_leave(h[7]);
 	cr_expect_lt(wait_of_verb(th), 100 * MS);
 	h[7] = dpa_hazard_enter(hw, th->peer);
@@ -355,7 +358,10 @@ Test(transport_direct_wait, the_bound_is_for_all_threads_and_for_once, .timeout 
 	end_other(th, hw, p);
 }
 
-/* More threads than one wait has room for: the bound stands, and all are given up in the end. */
+/*
+ * More threads than one wait has room for: the limit holds, and the wait gives up on all of them in
+ * the end.
+ */
 Test(transport_direct_wait, the_bound_is_for_all_processes, .timeout = 60)
 {
 	struct th *th = direct();
@@ -375,7 +381,7 @@ Test(transport_direct_wait, the_bound_is_for_all_processes, .timeout = 60)
 	th_free(th);
 }
 
-/* Beside those that were given up, one that works is waited for. */
+/* Beside threads that the wait gave up on, it waits for one that works. */
 Test(transport_direct_wait, who_is_given_up_hides_nobody, .timeout = 60)
 {
 	struct th *th = direct();
@@ -396,7 +402,7 @@ Test(transport_direct_wait, who_is_given_up_hides_nobody, .timeout = 60)
 	cr_assert_eq(pthread_create(&t, NULL, revoker, &r), 0);
 	while (atomic_load(&th->hw->export->qp_grant[th->b.qp->qpn & DPA_QPN_INDEX]) == grant)
 		sched_yield();
-	for (int i = 0; i < 1000; i++) /* it has every chance to be too early */
+	for (int i = 0; i < 1000; i++) /* it gets every chance to return too early */
 		sched_yield();
 	atomic_store(&left, true);
 	dpa_hazard_leave(h[DPA_HAZARDS - 1]);
@@ -405,7 +411,7 @@ Test(transport_direct_wait, who_is_given_up_hides_nobody, .timeout = 60)
 	end_other(th, hw, p);
 }
 
-/* It names others: nobody waits. */
+/* It uses other objects: no wait. */
 Test(transport_direct_wait, work_with_others_is_not_waited_for, .timeout = 60)
 {
 	struct th *th = direct();
@@ -413,6 +419,6 @@ Test(transport_direct_wait, work_with_others_is_not_waited_for, .timeout = 60)
 	struct dpa_hw *hw = other_process(th, &p);
 
 	cr_assert_not_null(dpa_hazard_enter(hw, &third));
-	take_back(th, REREG, NULL); /* time stands still: it would never end */
+	take_back(th, REREG, NULL); /* time does not advance: a wait would never end */
 	end_other(th, hw, p);
 }

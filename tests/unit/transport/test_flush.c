@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* FLUSH (annex A19): what asks for it, what it asks for, and its answer. */
+/* test_flush.c - FLUSH (annex A19): the requests, their effect, and their answer. */
 #include "link/lane.h"
 #include "requests.h"
 
@@ -102,7 +102,7 @@ Test(transport_flush, a_write_and_its_flush)
 	th_free(th);
 }
 
-/* An ACK does not end it; its answer does, and all before it. */
+/* An ACK does not end it; its answer does, and ends all earlier operations. */
 Test(transport_flush, only_its_answer_ends_it)
 {
 	struct th *th = flushing();
@@ -125,7 +125,7 @@ Test(transport_flush, only_its_answer_ends_it)
 	th_free(th);
 }
 
-/* The right to it, the range; of the whole region neither address nor length count. */
+/* The right to it, and the range; for a whole region neither address nor length is checked. */
 /* IBA 9.4 (flush) */
 Test(transport_flush, what_the_key_must_allow)
 {
@@ -137,7 +137,7 @@ Test(transport_flush, what_the_key_must_allow)
 	} cases[] = {
 		{FLUSHES, DPA_FLUSH_GLOBAL, 4096, 0, false, true},
 		{FLUSHES, DPA_FLUSH_GLOBAL, 4096, 1, false, false},
-		{FLUSHES, DPA_FLUSH_GLOBAL, 0, 1u << 30, true, true}, /* nothing: no key needed */
+		{FLUSHES, DPA_FLUSH_GLOBAL, 0, 1u << 30, true, true}, /* no scope: no key needed */
 		{FLUSHES, mr, 1u << 31, 1u << 30, false, true},
 		{FLUSHES, mr, 0, 0, true, false},
 		{FLUSHES, DPA_FLUSH_GLOBAL, 4096, 0, true, false},
@@ -177,7 +177,7 @@ Test(transport_flush, what_the_qp_must_allow)
 	th_free(th);
 }
 
-/* A QP takes the right to it; a region never has it, so that the key refuses. */
+/* A QP can have the right to it; a region never has it, so the key refuses. */
 /* IBA 9.4 (flush) */
 Test(transport_flush, a_qp_may_be_asked_to_persist)
 {
@@ -201,7 +201,7 @@ Test(transport_flush, a_qp_may_be_asked_to_persist)
 	th_free(th);
 }
 
-/* It counts among READs and atomics, and is answered as often as it is asked. */
+/* It counts among READs and atomics, and each duplicate is answered. */
 /* IBA 9.4 (flush), 9.7.5 (read-again-checks) */
 Test(transport_flush, resources_and_duplicates)
 {
@@ -216,7 +216,7 @@ Test(transport_flush, resources_and_duplicates)
 	}
 	cr_expect_eq(th->b.qp->resp.epsn, dpa_psn_add(PSN0, 1));
 	cr_expect_eq(th->b.qp->resp.msn, 1);
-	for (uint32_t n = 1; n <= 3; n++) /* two may wait for their answers */
+	for (uint32_t n = 1; n <= 3; n++) /* two may be outstanding */
 		give_flush(th, n, DPA_FLUSH_GLOBAL, 0, key, 64);
 	expect_done(th, 1);
 	expect_done(th, 2);
@@ -232,7 +232,7 @@ Test(transport_flush, resources_and_duplicates)
 	th_free(th);
 }
 
-/* No data, something that is known, 2^31 bytes at most. */
+/* No data, known scopes, 2^31 bytes at most. */
 Test(transport_flush, malformed_requests)
 {
 	struct th_wr bad[5];
@@ -261,7 +261,7 @@ Test(transport_flush, malformed_requests)
 	}
 }
 
-/* Lost on the way, or its answer lost. */
+/* The request is lost, or its answer. */
 Test(transport_flush, losses)
 {
 	for (int side = 0; side < 2; side++) {

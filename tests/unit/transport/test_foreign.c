@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Operations from and to memory that the process cannot address (foreign/foreign.h): each way, each
- * transport and link; nothing is told before the copy that it stands for; faults.
+ * test_foreign.c - operations from and to memory that the process cannot address
+ * (foreign/foreign.h): each path, each transport and link; no completion or ACK before its copy;
+ * faults.
  */
 #include <errno.h>
 #include "foreign_two.h"
@@ -77,7 +78,7 @@ Test(transport_foreign, sends_into_both_kinds_of_memory, .timeout = 120)
 	sends(&(struct th_opt){.wire = true, .timeout = 20, .retry = 7});
 }
 
-/* From one of each kind, in a list; the other side has plain memory. */
+/* From memory of each kind, in one list; the other side has plain memory. */
 Test(transport_foreign, gathers_from_both_kinds_of_memory, .timeout = 120)
 {
 	struct two t;
@@ -161,7 +162,7 @@ Test(transport_foreign, atomics)
 	end(&t);
 }
 
-/* A READ of what was written just before, by one QP: in their order. */
+/* A READ of bytes that were written just before, by one QP: in order. */
 Test(transport_foreign, a_read_behind_a_write)
 {
 	struct two t;
@@ -175,7 +176,7 @@ Test(transport_foreign, a_read_behind_a_write)
 		wr.op = DPA_OP_RDMA_READ;
 		wr.sge[0] = sge_of(&t.a, 10000, 500);
 		cr_assert(th_post(&t.th->a, &wr));
-		/* back from there: behind the READ by its fence */
+		/* back from there: after the READ by its fence */
 		wr = one_sided(&t, DPA_OP_RDMA_WRITE, 10000, 500);
 		wr.raddr = (uintptr_t)t.b.view + 20000;
 		wr.flags = DPA_WQE_FENCE;
@@ -208,7 +209,7 @@ Test(transport_foreign, unconnected_and_unreliable, .timeout = 120)
 	end(&t);
 }
 
-/* ------------------------------------------------------------------- what waits */
+/* ----------------------------------------------------------------- waiting work */
 
 static void until_underway(struct two *t, struct fm *m)
 {
@@ -218,7 +219,7 @@ static void until_underway(struct two *t, struct fm *m)
 	}
 }
 
-/* While the copy is under way there is neither a completion nor an ACK. */
+/* While the copy runs there is neither a completion nor an ACK. */
 Test(transport_foreign, nothing_is_told_before_the_copy)
 {
 	struct dpa_sge into;
@@ -245,7 +246,7 @@ Test(transport_foreign, nothing_is_told_before_the_copy)
 	end(&t);
 }
 
-/* The ACK behind the copy: a peer that sleeps is woken by the thread that copied. */
+/* The ACK after the copy: the thread that copied wakes a sleeping peer. */
 Test(transport_foreign, the_peer_is_woken_behind_the_copy)
 {
 	struct dpa_tx *tx;
@@ -285,7 +286,7 @@ static void destroy(struct two *t)
 	dpa_hw_destroy_qp(t->th->b.qp);
 }
 
-/* Each of them waits for the copy, and for no longer; other calls go on meanwhile. */
+/* Each call waits for the copy, and not longer; other calls continue meanwhile. */
 static void waits_for_copies(void (*act)(struct two *t))
 {
 	struct late l = {.act = act};
@@ -343,7 +344,7 @@ Test(transport_foreign, the_end_of_a_qp_waits_for_copies)
 	waits_for_copies(destroy);
 }
 
-/* 200 WRITEs while the first is copied: a few calls on either side. */
+/* 200 WRITEs during the copy of the first: a few calls on either side. */
 Test(transport_foreign, small_ones_go_together)
 {
 	struct two t;
@@ -374,8 +375,8 @@ Test(transport_foreign, small_ones_go_together)
 }
 
 /*
- * WRITEs of several SGEs that have no ACK yet take all parts: they give way to what follows. The
- * source's copies are made by dpa-foreign, which sends; the peer looks at nothing meanwhile.
+ * WRITEs of several SGEs without an ACK occupy all parts: they yield to later operations. The
+ * thread dpa-foreign copies from the source, and sends; the peer does not poll meanwhile.
  */
 Test(transport_foreign, what_was_sent_gives_way_to_what_follows, .timeout = 60)
 {
@@ -414,7 +415,7 @@ static void faulty(uint8_t op, bool at_b, uint8_t status, bool recv, uint8_t rec
 
 	begin(&t, &(struct th_opt){.retry = 7});
 	wr = one_sided(&t, op, 0, dpa_op_is_atomic(op) ? 8 : 3000);
-	/* one before it that goes well */
+	/* an earlier one that succeeds */
 	post(&t, &t.th->a, one_sided(&t, DPA_OP_RDMA_WRITE, 100000, 100));
 	expect_ok(&t, &t.th->a.scq, 0);
 	atomic_store(at_b ? &t.b.bad_at : &t.a.bad_at, 4);
@@ -432,7 +433,7 @@ static void faulty(uint8_t op, bool at_b, uint8_t status, bool recv, uint8_t rec
 	end(&t);
 }
 
-/* A fault of the memory is told as that of a page that is not there. */
+/* A fault of the memory is reported like that of a page that is not mapped. */
 Test(transport_foreign, faults)
 {
 	faulty(DPA_OP_RDMA_WRITE, false, DPA_CQE_LOC_PROT_ERR, false, 0);
@@ -445,7 +446,9 @@ Test(transport_foreign, faults)
 	faulty(DPA_OP_ATOMIC_FA, true, DPA_CQE_REM_ACCESS_ERR, false, 0);
 }
 
-/* A message that has more packets than the window takes: it fails before its last one has come. */
+/*
+ * A message with more packets than the window holds: it fails before its last packet has arrived.
+ */
 static struct dpa_cqe fails_in_the_middle(struct two *t, uint8_t op)
 {
 	struct fm *m = op == DPA_OP_SEND ? &t->b : &t->a;
@@ -482,7 +485,7 @@ Test(transport_foreign, a_message_that_fails_in_the_middle_says_so, .timeout = 6
 	}
 }
 
-/* Of an unsignaled READ the next CQE of the SQ tells, not that of a receive in front of it. */
+/* The next CQE of the SQ reports an unsignaled READ, not that of an earlier receive. */
 Test(transport_foreign, a_fault_is_told_in_its_own_queue, .timeout = 60)
 {
 	struct two t;
@@ -525,7 +528,7 @@ static int step_copy(void *arg, const struct dpa_foreign_copy *list, uint32_t n)
 	return fm_copy(arg, list, n);
 }
 
-/* Copies without end: each ends while the next READ is held. The list is never empty. */
+/* An endless sequence of copies: each ends while the next READ is held. The list is never empty. */
 Test(transport_foreign, held_completions_take_no_more_room, .timeout = 60)
 {
 	static const struct dpa_foreign_ops ops = {.copy = step_copy};

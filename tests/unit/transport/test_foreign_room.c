@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * A QP whose memory takes copies more slowly than packets come (foreign/foreign.h): its window is full,
- * and it alone waits (transport/ask.c). Copies are made by a thread of the device.
+ * test_foreign_room.c - a QP with memory that is copied more slowly than packets arrive
+ * (foreign/foreign.h): its window is full, and only this QP waits (transport/ask.c). A thread of
+ * the device copies.
  */
 #include "foreign_two.h"
 #include "eu/drain.h"
@@ -20,7 +21,7 @@ static struct th_wr plain_write(struct two *t, struct th_side *s, uint32_t off, 
 
 enum { BIG = 64 << 10, BIGS = SIZE / BIG + 20 };
 
-/* More than the window holds, from plain memory of A into that of B whose copies wait. */
+/* Send more than the window holds, from plain memory of A into memory of B whose copies wait. */
 static void overfill(struct two *t)
 {
 	struct th_side *a = &t->th->a;
@@ -44,7 +45,7 @@ static void expect_big_bytes(struct two *t)
 		cr_expect(th_check(t->b.bytes + i * BIG, BIG, 5), "%u", i);
 }
 
-/* It costs no retry, of which there are none; its timer is only for a word that was lost. */
+/* It costs no retry (none are allowed); its timer only covers a lost message. */
 Test(transport_foreign_room, a_full_window_costs_no_retry, .timeout = 60)
 {
 	struct dpa_cqe e;
@@ -68,7 +69,7 @@ Test(transport_foreign_room, a_full_window_costs_no_retry, .timeout = 60)
 	end(&t);
 }
 
-/* One ring for the packets of both, as of QPs between two processes. */
+/* One ring for the packets of both, as for QPs between two processes. */
 static void begin_in_one_ring(struct two *t, const struct th_opt *opt)
 {
 	begin(t, opt);
@@ -94,7 +95,7 @@ static void drain_until_ok(struct two *t, struct th_cq *cq)
 	cr_assert_eq(e.status, DPA_CQE_OK, "status %u, reason %#x", e.status, e.vendor_err);
 }
 
-/* Packets of another QP, behind those that find no room in the same ring. */
+/* Packets of another QP, after those that find no room in the same ring. */
 static void others_pass(struct two *t)
 {
 	struct th_side *b = &t->th->b;
@@ -127,7 +128,7 @@ Test(transport_foreign_room, a_full_window_holds_up_its_qp_alone, .timeout = 60)
 	end(&t);
 }
 
-/* READs into memory whose copies wait: no more is asked for than there is room for. */
+/* READs into memory whose copies wait: no more is requested than there is room for. */
 Test(transport_foreign_room, reads_ask_for_what_has_room, .timeout = 60)
 {
 	struct two t;
@@ -150,7 +151,10 @@ Test(transport_foreign_room, reads_ask_for_what_has_room, .timeout = 60)
 	end(&t);
 }
 
-/* The requester is told by the end of a state change, too: the QP that could take nothing goes on. */
+/*
+ * A state change at the end reports to the requester, too: the QP that could take nothing
+ * continues.
+ */
 Test(transport_foreign_room, a_refused_requester_sees_the_error, .timeout = 60)
 {
 	struct late l = {.act = fail_qp};

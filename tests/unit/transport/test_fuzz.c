@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Packets that nobody should send, to QPs in the middle of their work: nothing outside what was
- * granted changes, no receive or work request completes twice, nothing faults (ASan watches).
+ * test_fuzz.c - invalid packets to QPs in the middle of their work: no memory outside the
+ * registered access changes, no receive or work request completes twice, nothing faults (ASan
+ * checks).
  */
 #include <criterion/criterion.h>
 #include <stdlib.h>
@@ -17,7 +18,7 @@
 struct fuzz {
 	uint64_t seed;
 	struct th *th;
-	uint8_t guarded[4096]; /* of which peers may read a part and write nothing */
+	uint8_t guarded[4096]; /* peers may read a part of it and write nothing */
 	uint32_t guard_key;
 };
 
@@ -81,7 +82,7 @@ static void forge(struct fuzz *f, struct th_side *from, struct th_pkt *p, uint32
 	p->s.flags = th_rand(&f->seed) & (DPA_PKT_SE | DPA_PKT_ACKREQ);
 	for (uint32_t i = 0; i < 600; i++)
 		p->data[i] = (uint8_t)th_rand(&f->seed);
-	if (th_rand(&f->seed) % 8 == 0) { /* addresses to fetch from, mostly of nothing */
+	if (th_rand(&f->seed) % 8 == 0) { /* addresses to fetch from, mostly invalid ones */
 		struct dpa_pull *pull = (struct dpa_pull *)p->data;
 
 		p->s.flags |= DPA_PKT_PULL;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Guards: what is done under one is done while it holds, or not at all. */
+/* test_guard.c - guards: an access under a guard is made while the guard holds, or not at all. */
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <sched.h>
@@ -56,7 +56,7 @@ static struct dpa_guard holds(const _Atomic uint64_t *grant, const _Atomic uint3
 		grant, atomic_load(grant), gen, atomic_load(gen), dpa_guard_ticks(), &stays, 3};
 }
 
-/* Whatever lies how: these bytes and no others. */
+/* At any alignment: exactly these bytes are moved. */
 Test(transport_guard, a_guarded_move_moves_what_it_is_to)
 {
 	_Atomic uint64_t grant = 5;
@@ -75,7 +75,7 @@ Test(transport_guard, a_guarded_move_moves_what_it_is_to)
 			memset(to, 0xee, sizeof(to));
 			memset(want, 0xee, sizeof(want));
 			memcpy(want + at, from + src, n);
-			do { /* again where the guard became old: the processor was taken away */
+			do { /* repeat if the guard expired: the processor was taken away */
 				struct dpa_guard g = holds(&grant, &gen);
 
 				/* the mapped side is the one that is written to, or read */
@@ -87,7 +87,7 @@ Test(transport_guard, a_guarded_move_moves_what_it_is_to)
 		}
 }
 
-/* More than one piece, and what is around. */
+/* More than one segment, and its surroundings. */
 Test(transport_guard, long_ones)
 {
 	static const uint32_t lens[] = {511,  512,  513,   519,	  520,	 639,	640,  641,
@@ -139,7 +139,7 @@ Test(transport_guard, a_guard_that_does_not_hold_moves_nothing)
 	}
 	struct dpa_guard g = holds(&grant, &gen);
 
-	g.alive = 0; /* no pid is named */
+	g.alive = 0; /* no pid is set */
 	cr_expect_eq(dpa_guard_atomic(&g, &to, NULL, 5, &old), 0);
 	cr_expect(to == 6 && old == 1);
 	cr_expect_eq(dpa_guard_atomic(&g, &to, &compare, 9, &old), 0);
@@ -157,7 +157,7 @@ static void on_tick(int sig)
 	atomic_fetch_add(&ticks, 1);
 }
 
-/* A sequence that is interrupted begins again; what was added was added once. */
+/* A sequence that is interrupted begins again; each addition happened once. */
 Test(transport_guard, interrupted_sequences, .timeout = 60)
 {
 	const size_t n = 1 << 18;

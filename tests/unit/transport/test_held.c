@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* A packet that waits in its lane for a receive keeps its payload while others are sent behind it.
+/*
+ * test_held.c - a packet that waits in its ring for a receive keeps its payload while others are
+ * sent after it.
  */
 #include <criterion/criterion.h>
 #include "link/lane.h"
@@ -11,10 +13,9 @@ enum {
 	LEN = 4000, /* the payload lies in the data area, which holds 65 of them: the SQ has more */
 	MTU_4096 = 5,
 	MESSAGES = 300,
-	SLOT = 4096, /* each message lies by itself, here and there: nobody sends from used memory
-		      */
+	SLOT = 4096, /* each message has its own place: no sender reuses memory */
 	SLOTS = TH_MEM / SLOT / 2,
-	AT = TH_MEM / 2, /* where receives begin, and WRITEs go */
+	AT = TH_MEM / 2, /* start of receives and of WRITE targets */
 	QKEY = 0x11111111,
 };
 
@@ -41,8 +42,8 @@ static bool post(struct th *th, uint8_t op, uint32_t i)
 }
 
 /*
- * The receiver is always one receive behind: the packet at the front of the lane waits for it, and
- * the sender fills the lane meanwhile.
+ * The receiver is always one receive late: the packet at the front of the ring waits for it, and
+ * the sender fills the ring meanwhile.
  */
 static void starve(uint32_t type, uint8_t op)
 {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Packets that come before one that is missing: kept, judged in their turn, forgotten in time. */
+/*
+ * test_kept.c - packets that arrive before a missing one: queued out of order, checked in order,
+ * dropped in time.
+ */
 #include "transport/api.h"
 #include "lossy.h"
 
@@ -37,7 +40,7 @@ static void post(struct th *th, uint32_t i)
 	cr_assert(th_post(&th->a, &wr));
 }
 
-/* All that A has to say: 11 packets, of the PSNs that first_of names. */
+/* All packets of A: 11, with the PSNs in first_of. */
 static struct flight *fly(struct th *th)
 {
 	struct flight *f = malloc(sizeof(*f));
@@ -78,7 +81,7 @@ static void expect_all_right(struct th *th)
 	cr_expect_eq(atomic_load(&th->hw->kept.bytes), 0);
 }
 
-/* Everything but one packet comes: that one is asked for, alone, and completes it all. */
+/* All packets but one arrive: that one is requested, alone, and completes all. */
 /* IBA 9.7.4 (expected), 9.7.5 (one-nak) */
 Test(transport_kept, one_is_missing)
 {
@@ -104,7 +107,7 @@ Test(transport_kept, one_is_missing)
 	}
 }
 
-/* Two are missing: each is asked for, once. */
+/* Two are missing: each is requested once. */
 /* IBA 9.7.5 (one-nak) */
 Test(transport_kept, two_are_missing)
 {
@@ -134,7 +137,7 @@ Test(transport_kept, two_are_missing)
 	}
 }
 
-/* The last comes first, each comes three times. */
+/* The last packet first, each one three times. */
 Test(transport_kept, backwards_and_three_times)
 {
 	struct th *th = wire();
@@ -150,7 +153,7 @@ Test(transport_kept, backwards_and_three_times)
 	free(f);
 }
 
-/* Any order at all. */
+/* Any order. */
 Test(transport_kept, any_order)
 {
 	uint64_t seed = 7;
@@ -194,8 +197,10 @@ static void give_send(struct th *th, uint32_t n, uint32_t len)
 	th_give(&th->b, &p);
 }
 
-/* Packets first to first + n - 1, of a SEND, as they came in one datagram; bytes as if it began at
- * `from`. */
+/*
+ * Give packets first to first + n - 1 of a SEND, as from one datagram; bytes as if it began at
+ * `from`.
+ */
 static void give_part(struct th *th, uint8_t opcode, uint32_t from, uint32_t first, uint32_t n)
 {
 	uint32_t skip = first - from;
@@ -212,16 +217,16 @@ static void give_part(struct th *th, uint8_t opcode, uint32_t from, uint32_t fir
 		v.iov[i] = (struct iovec){bytes + (skip + i) * MTU, MTU};
 	memcpy(p.data, &v, sizeof(v));
 	th_give(&th->b, &p);
-	free(bytes); /* what is kept is a copy */
+	free(bytes); /* the queue holds a copy */
 }
 
-/* The whole of a SEND of n packets. */
+/* Give a whole SEND of n packets. */
 static void give_run(struct th *th, uint32_t first, uint32_t n)
 {
 	give_part(th, DPA_BTH_SEND_ONLY, first, first, n);
 }
 
-/* Packets that are sent again come in other runs: they are compared one by one. */
+/* Packets that are sent again arrive in other bursts: they are compared one by one. */
 Test(transport_kept, the_same_packets_in_other_runs)
 {
 	struct th *th = wire();
@@ -240,7 +245,7 @@ Test(transport_kept, the_same_packets_in_other_runs)
 	th_free(th);
 }
 
-/* One packet of a run is another one than was kept: all of its run is forgotten, and no other. */
+/* One packet of a burst differs from the queued one: its whole burst is dropped, and no other. */
 Test(transport_kept, a_run_that_differs)
 {
 	struct th *th = wire();
@@ -260,7 +265,7 @@ Test(transport_kept, a_run_that_differs)
 	th_free(th);
 }
 
-/* Packets that came together are kept together, and carried out in one go. */
+/* Packets that arrived together are queued together, and executed in one step. */
 Test(transport_kept, runs)
 {
 	struct th *th = wire();
@@ -303,7 +308,7 @@ Test(transport_kept, only_so_many)
 	give_send(th, 0, 0);
 	for (uint32_t n = 0; n < 64; n++)
 		cr_expect(th_check(th->b.mem + n * MTU, n, n + 1));
-	/* no receive for the 65th: it stays, as all behind it do */
+	/* no receive for the 65th: it stays, like all later ones */
 	cr_expect_eq(th->b.qp->ooo.n, KEPT_MAX - 63);
 	expect_answer(th, 64, RNR(1), &p);
 	th_free(th);
@@ -325,8 +330,8 @@ Test(transport_kept, only_so_much)
 }
 
 /*
- * Memory for long ones is held ready, a few MiB of it, and each kind counts as what it takes. Given
- * back it would come anew page by page, which took longer than all else.
+ * Memory for long ones is cached, a few MiB of it, and each kind counts with its own size. Freed
+ * memory would be faulted in again page by page, which took longer than all other work.
  */
 Test(transport_kept, memory_is_held_ready)
 {
@@ -392,11 +397,11 @@ Test(transport_kept, forgotten_with_the_qp)
 			cr_expect_eq(th->b.qp->ooo.n, 0);
 			cr_expect_null(th->b.qp->ooo.list);
 		}
-		th_free(th); /* the last one destroyed with them: a leak checker's */
+		th_free(th); /* the last one destroyed with them: for leak checkers */
 	}
 }
 
-/* The one that was missing finds no receive: it comes again, those behind it do not. */
+/* The missing packet finds no receive: it is sent again, those after it are not. */
 /* IBA 9.7.5 (rnr) */
 Test(transport_kept, no_receive_for_the_missing_one)
 {
@@ -423,7 +428,7 @@ Test(transport_kept, no_receive_for_the_missing_one)
 	th_free(th);
 }
 
-/* One of those that were kept finds none. */
+/* One of the queued packets finds no receive. */
 /* IBA 9.7.5 (rnr) */
 Test(transport_kept, no_receive_for_a_kept_one)
 {
@@ -452,7 +457,7 @@ Test(transport_kept, no_receive_for_a_kept_one)
 	}
 }
 
-/* A packet is judged when its turn comes, by the same measure: one path MTU. */
+/* A packet is checked in its order, by the same rule: one path MTU. */
 /* IBA C9-92, 9.9 (behind) */
 Test(transport_kept, a_bad_one_is_judged_in_its_turn)
 {
@@ -478,7 +483,7 @@ Test(transport_kept, a_bad_one_is_judged_in_its_turn)
 		give_send(th, 2, 10);
 		expect_answer(th, 0, NAK(DPA_NAK_PSN_SEQ), &p);
 		give_send(th, 0, 10);
-		if (bad[i].len > MTU) { /* was not kept: comes again */
+		if (bad[i].len > MTU) { /* was not queued: is sent again */
 			expect_answer(th, 1, NAK(DPA_NAK_PSN_SEQ), &p);
 			forge_send(th, &p, 1, bad[i].len);
 			p.s.opcode = bad[i].op;
@@ -495,7 +500,7 @@ Test(transport_kept, a_bad_one_is_judged_in_its_turn)
 }
 
 /*
- * The missing packet comes in the same batch: it is not asked for any more. It was asked for, and
+ * The missing packet arrives in the same batch: it is not requested any more. It was requested, and
  * its error was not reported: a receive that was too short completed twice.
  */
 /* IBA 9.7.4 (too-short) */
@@ -534,7 +539,9 @@ Test(transport_kept, the_missing_one_comes_before_it_was_asked_for)
 	th_free(th);
 }
 
-/* A sends four packets that are lost, and only the first again: are the others sent with its ACK?
+/*
+ * A sends four packets that are lost, and only the first one again: return whether its ACK sends
+ * the others.
  */
 static bool goes_on_at_once(struct th *th, uint32_t n)
 {
@@ -546,7 +553,7 @@ static bool goes_on_at_once(struct th *th, uint32_t n)
 	answer(th, n, NAK(DPA_NAK_PSN_SEQ));
 	cr_assert(th_take(&th->a, &p));
 	cr_assert_eq(nth(&p), n);
-	if (th_drop_all(&th->a) == 3) /* without waiting for it */
+	if (th_drop_all(&th->a) == 3) /* without a wait for it */
 		at_once = true;
 	else {
 		answer(th, n, ACK);
@@ -558,8 +565,8 @@ static bool goes_on_at_once(struct th *th, uint32_t n)
 }
 
 /*
- * A peer that kept once was taken to keep for ever: with its room full, each lost packet behind the
- * first cost a timer.
+ * A peer that had queued packets once was expected to queue them for ever: with its queue full,
+ * each lost packet after the first cost a timer.
  */
 Test(transport_kept, who_keeps_no_more_is_sent_everything)
 {
@@ -571,7 +578,7 @@ Test(transport_kept, who_keeps_no_more_is_sent_everything)
 	th_drop_all(&th->a);
 	answer(th, 0, NAK(DPA_NAK_PSN_SEQ));
 	expect_one(th, 0, &p);
-	answer(th, 3, ACK); /* the others were kept */
+	answer(th, 3, ACK); /* the others were queued */
 	for (n = 4; rounds < 30 && !goes_on_at_once(th, n); n += 4)
 		rounds++;
 	cr_expect_lt(rounds, 10, "%u", rounds);

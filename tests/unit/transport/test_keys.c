@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * When a key is looked at, by whom, of which PD, and how each side ends: local keys of READs and
- * atomics, receives of an SRQ, R_Keys of WRITEs with immediate data, keys to invalidate. The same
- * comes out on each way.
+ * test_keys.c - checks of keys: when, by which side, against which PD, and the resulting errors:
+ * local keys of READs and atomics, receives of an SRQ, R_Keys of WRITEs with immediate data, keys
+ * to invalidate. The outcome is the same on each path.
  */
 #include <criterion/criterion.h>
 #include "ctx/srq.h"
 #include "link/lane.h"
 #include "harness.h"
 
-/* Ways: by ring, fetched, by the initiator itself, with loss, as to another host. */
+/* Paths: by ring, fetched, by the initiator itself, with loss, as to another host. */
 static const struct th_opt ways[] = {
 	{.retry = 1, .timeout = 10},
 	{.retry = 1, .timeout = 10, .pull = true},
@@ -43,7 +43,7 @@ static void expect_none(struct th_cq *cq, size_t i)
 
 /* --------------------------------------------------------- READs and atomics */
 
-/* The mistakes that one may have. */
+/* The possible errors of an operation. */
 #define LKEY  1u
 #define RKEY  2u
 #define ODD   4u  /* the address, of an atomic */
@@ -77,14 +77,16 @@ static uint64_t word(const struct th_side *s)
 	return v;
 }
 
-/* The responder judges first; a bad local key is met by the answer, when an atomic is done. */
+/*
+ * The responder checks first; the answer meets a bad local key, when an atomic is already executed.
+ */
 /* IBA 9.7.3 (answer-keys) */
 Test(transport_keys, the_local_key_of_an_answer_is_looked_at_when_it_comes)
 {
 	static const struct {
 		uint8_t op, status;
 		uint32_t wrong;
-		bool done; /* at the responder */
+		bool done; /* the responder has executed it */
 	} t[] = {
 		{DPA_OP_RDMA_READ, DPA_CQE_LOC_PROT_ERR, LKEY, false},
 		{DPA_OP_RDMA_READ, DPA_CQE_REM_ACCESS_ERR, LKEY | RKEY, false},
@@ -121,7 +123,7 @@ Test(transport_keys, the_local_key_of_an_answer_is_looked_at_when_it_comes)
 	}
 }
 
-/* One that is long, in pieces, its second SGE bad: nothing lies behind the first. */
+/* A long READ, in segments, with a bad second SGE: nothing is written after the first SGE. */
 Test(transport_keys, a_long_read_with_a_bad_second_sge)
 {
 	const uint32_t half = 600000;
@@ -153,7 +155,7 @@ Test(transport_keys, a_long_read_with_a_bad_second_sge)
 
 /* --------------------------------------------------------- receives of an SRQ */
 
-/* B's receives are those of an SRQ of PD 2, in which it has another key of the same memory. */
+/* B's receives are those of an SRQ of PD 2, which has another key for the same memory. */
 struct shared {
 	struct th *th;
 	struct dpa_hw_srq *srq;
@@ -201,7 +203,7 @@ static void share_recv(struct shared *s, uint64_t wr_id, uint32_t off, uint32_t 
 	s->dbrec.rq_pi++;
 }
 
-/* The L_Keys of a receive are of the SRQ's PD, an R_Key is of the QP's. */
+/* The L_Keys of a receive belong to the SRQ's PD, an R_Key to the QP's. */
 /* IBA 9.7.4 (srq-pd) */
 Test(transport_keys, receives_of_an_srq_have_keys_of_its_pd)
 {
@@ -220,7 +222,7 @@ Test(transport_keys, receives_of_an_srq_have_keys_of_its_pd)
 			expect_one(&s.th->b.rcq, 10, DPA_CQE_OK, i);
 			expect_one(&s.th->a.scq, 1, DPA_CQE_OK, i);
 			cr_expect(th_check(s.th->b.mem + (1 << 20), lens[l], 6));
-			/* by the QP's PD still */
+			/* still checked against the QP's PD */
 			th_send(&s.th->a, DPA_OP_RDMA_WRITE, 0, lens[l], 0);
 			th_settle(s.th);
 			expect_one(&s.th->a.scq, 2, DPA_CQE_OK, i);
@@ -252,7 +254,7 @@ Test(transport_keys, the_r_key_of_a_qp_with_an_srq_is_of_the_qps_pd)
 	}
 }
 
-/* The unreliable ones take from an SRQ as well. */
+/* The unreliable transports take from an SRQ as well. */
 Test(transport_keys, unreliable_receives_of_an_srq_have_keys_of_its_pd)
 {
 	for (int good = 0; good < 2; good++) {
@@ -272,8 +274,8 @@ Test(transport_keys, unreliable_receives_of_an_srq_have_keys_of_its_pd)
 /* --------------------------------------------------------- WRITE with immediate */
 
 /*
- * One packet: the receive completes with an error of its own. A longer one is refused at its first
- * packet, before it has a receive. So it is where one slot stands for several packets, too.
+ * One packet: the receive completes with its own error. A longer message is refused at its first
+ * packet, before it has a receive; also if one entry stands for several packets.
  */
 /* IBA 9.9 (class-c-receive) */
 Test(transport_keys, a_write_with_immediate_and_a_bad_r_key)
@@ -308,7 +310,7 @@ Test(transport_keys, a_write_with_immediate_and_a_bad_r_key)
 	}
 }
 
-/* Without a receive the key is what is wrong; UC drops the message and keeps its receive. */
+/* Without a receive the key is the error; UC drops the message and keeps its receive. */
 Test(transport_keys, a_write_with_immediate_and_a_bad_r_key_takes_no_receive)
 {
 	for (int uc = 0; uc < 2; uc++) {
@@ -341,15 +343,15 @@ Test(transport_keys, a_write_with_immediate_and_a_bad_r_key_takes_no_receive)
 /* ------------------------------------------------------- SEND with invalidate */
 
 /*
- * A key that cannot be invalidated: the receive errs, and no NAK is sent. All before it
- * is acknowledged; the requester ends when its retries are used up.
+ * A key that cannot be invalidated: the receive fails, and no NAK is sent. All earlier packets are
+ * acknowledged; the requester ends when its retries are used up.
  */
 /* IBA 9.9 (class-j) */
 Test(transport_keys, a_key_that_cannot_be_invalidated)
 {
 	static const uint32_t lens[] = {8, 5000, 100000};
 
-	/* the last way has a peer of this host that notifies, for which the wire has no packet */
+	/* the last path has a peer of this host that notifies, for which the wire has no packet */
 	for (size_t i = 0; i < WAYS - 1; i++) {
 		for (int l = 0; l < 3; l++) {
 			struct th *th = way(i);
@@ -374,7 +376,7 @@ Test(transport_keys, a_key_that_cannot_be_invalidated)
 			expect_one(&th->b.rcq, 12, DPA_CQE_WR_FLUSH_ERR, i);
 			cr_expect_eq(th->b.qp->state, DPA_QPS_ERR);
 			expect_one(&th->a.scq, 1, DPA_CQE_OK, i);
-			expect_none(&th->a.scq, i); /* the retries go on */
+			expect_none(&th->a.scq, i); /* the retries continue */
 			for (int k = 0; k < 100 && th->a.qp->state != DPA_QPS_ERR; k++) {
 				cr_assert(th_tick(th), "way %zu: no timer runs", i);
 				th_settle(th);
@@ -387,7 +389,7 @@ Test(transport_keys, a_key_that_cannot_be_invalidated)
 	}
 }
 
-/* It came ahead of its turn and was kept: what is kept ends with the QP. */
+/* It arrived out of order and was queued: the queue ends with the QP. */
 Test(transport_keys, a_kept_key_that_cannot_be_invalidated)
 {
 	struct th *th = way(4);
@@ -410,7 +412,7 @@ Test(transport_keys, a_kept_key_that_cannot_be_invalidated)
 
 /* ------------------------------------------------------------- rights that change */
 
-/* The memory of B, registered once more with these rights. */
+/* Register the memory of B once more with these rights. */
 static uint32_t region(struct th *th, uint32_t access)
 {
 	struct dpa_mr_attr mr = {.pdn = 1, .access = access, .length = TH_MEM};
@@ -443,7 +445,7 @@ static void post_to(struct th *th, uint8_t op, uint32_t len, uint32_t key)
 	th_ring(&th->a);
 }
 
-/* Rights are taken and given under the same key; what stays allowed goes on. */
+/* Rights are removed and added under the same key; allowed operations continue. */
 Test(transport_keys, other_rights_under_the_same_key)
 {
 	const uint32_t rd = DPA_ACCESS_LOCAL_WRITE | DPA_ACCESS_REMOTE_READ;
@@ -473,8 +475,8 @@ Test(transport_keys, other_rights_under_the_same_key)
 }
 
 /*
- * Data that is fetched when the right has been taken does not count, although the key is the same.
- * Data that the responder has copied before does.
+ * Data that is fetched after the right was removed does not count, although the key is the same.
+ * Data that the responder has copied earlier counts.
  */
 Test(transport_keys, a_right_that_is_taken_under_a_read)
 {
@@ -486,7 +488,7 @@ Test(transport_keys, a_right_that_is_taken_under_a_read)
 		uint32_t key;
 		struct th *th;
 
-		o.direct = false; /* the test stands between the request and the answer */
+		o.direct = false; /* the test acts between the request and the answer */
 		th = th_new(&o);
 		key = region(th, TH_ALL);
 		post_to(th, DPA_OP_RDMA_READ, len, key);

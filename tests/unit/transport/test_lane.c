@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The lane: a ring of slots and a ring of data between one producer and one consumer. */
+/*
+ * test_lane.c - the shared memory link: a ring of entries and a ring of data between one producer
+ * and one consumer.
+ */
 #include <criterion/criterion.h>
 #include <pthread.h>
 #include <stdlib.h>
@@ -13,8 +16,8 @@ struct lane {
 };
 
 /*
- * Indices start where the test says: they are free running. The slots say what the lap before left
- * in them: with a slot of zeroes, index 2^32 - 1 would look full before it was written.
+ * Indices start at the test's value: they are free running. The entries hold the marks of the
+ * previous lap: with entries of zeroes, index 2^32 - 1 would look full before it was written.
  */
 static void open_lane(struct lane *l, uint32_t start, uint32_t dstart)
 {
@@ -112,7 +115,7 @@ Test(transport_lane, a_full_data_area_is_no_room)
 	free(l.shm);
 }
 
-/* All lengths around a unit and around the lap's end. */
+/* All lengths around a unit and around the end of the lap. */
 Test(transport_lane, data_is_contiguous)
 {
 	uint64_t seed = 7;
@@ -130,7 +133,7 @@ Test(transport_lane, data_is_contiguous)
 	free(l.shm);
 }
 
-/* Also where the number that says "full" is 0: nothing is there before it was published. */
+/* Also if the mark for "full" is 0: no entry is present before it was published. */
 Test(transport_lane, no_index_is_full_before_it_was_written)
 {
 	struct lane l;
@@ -145,7 +148,7 @@ Test(transport_lane, no_index_is_full_before_it_was_written)
 	free(l.shm);
 }
 
-/* A packet that was begun and given up (its memory is gone) held its data area for ever. */
+/* A packet that was begun and dropped (its memory is gone) occupied its data area for ever. */
 Test(transport_lane, what_is_not_published_takes_no_room)
 {
 	struct lane l;

@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Timers of the requester towards another host: ACK timeout, probes, round trips. */
+/*
+ * test_loss_timers.c - timers of the requester towards another host: ACK timeout, probes, round
+ * trips.
+ */
 #include "link/lane.h"
 #include "lossy.h"
 
 #define MS 1000000ull
 
-/* T, 2 T, then 4 T each time (IBA 9.7.6.1.3 allows that), whatever is waited for. */
+/* T, 2 T, then 4 T each time (IBA 9.7.6.1.3 allows that), for every kind of answer. */
 /* IBA C9-140, 9.7.6 (retries) */
 Test(transport_loss_timers, silence_ends_in_its_time)
 {
@@ -67,7 +70,7 @@ Test(transport_loss_timers, progress_restores_the_retries)
 	th_free(th);
 }
 
-/* After silence one packet asks; the waits double until the timeout. */
+/* After silence one packet is a tail-loss probe; the waits double up to the timeout. */
 Test(transport_loss_timers, probes_back_off)
 {
 	struct th *th = wire_of((struct th_opt){.timeout = 18}); /* 1.07 s */
@@ -90,7 +93,7 @@ Test(transport_loss_timers, probes_back_off)
 	th_free(th);
 }
 
-/* The answer to a probe: nothing was lost, or all behind it was. */
+/* The answer to a probe: nothing was lost, or all later packets were. */
 /* IBA 9.7.6 (resume) */
 Test(transport_loss_timers, what_a_probe_tells)
 {
@@ -119,7 +122,7 @@ Test(transport_loss_timers, what_a_probe_tells)
 	th_free(th);
 }
 
-/* New messages leave while a probe is out. */
+/* New messages are sent while a probe is outstanding. */
 Test(transport_loss_timers, a_probe_holds_nothing_up)
 {
 	struct th *th = wire();
@@ -134,7 +137,7 @@ Test(transport_loss_timers, a_probe_holds_nothing_up)
 	th_free(th);
 }
 
-/* A round trip is that of a packet that was sent once (Karn). */
+/* A round trip is measured only for a packet that was sent once (Karn). */
 Test(transport_loss_timers, round_trips)
 {
 	struct th *th = wire();
@@ -191,7 +194,7 @@ static void quick_round_trip(struct th *th)
 	th_drop_all(&th->a);
 }
 
-/* Links within a machine answer in microseconds, unless the peer's core has others to serve. */
+/* Links within a machine answer in microseconds, unless the peer's core serves other threads. */
 Test(transport_loss_timers, two_tenths_of_a_millisecond_at_least)
 {
 	struct th *th = wire();
@@ -207,8 +210,7 @@ Test(transport_loss_timers, two_tenths_of_a_millisecond_at_least)
 	th_free(th);
 }
 
-/* Its round trips say nothing while each message is sent twice: the wait stays as long as it was.
- */
+/* Its round trips are not measured while each message is sent twice: the wait stays unchanged. */
 Test(transport_loss_timers, a_peer_that_became_slow_is_let_be)
 {
 	struct th *th = wire();
@@ -226,7 +228,7 @@ Test(transport_loss_timers, a_peer_that_became_slow_is_let_be)
 	th_free(th);
 }
 
-/* Not so where packets are lost: the next tail may be as well. */
+/* Not if packets are lost: the next tail may be lost as well. */
 Test(transport_loss_timers, a_nak_shortens_the_wait)
 {
 	struct th *th = wire();
@@ -246,7 +248,7 @@ Test(transport_loss_timers, a_nak_shortens_the_wait)
 	th_free(th);
 }
 
-/* Messages behind a probe have not been answered yet: none counts as lost. */
+/* Messages after a probe have not been answered yet: none counts as lost. */
 Test(transport_loss_timers, what_follows_a_probe_is_not_sent_again)
 {
 	struct th *th = wire();
@@ -274,7 +276,7 @@ static void modify(struct th *th, uint32_t state)
 		     0);
 }
 
-/* SQD: what was sent is sent again until it is through, nothing new. */
+/* SQD: packets that were sent are sent again until they are acknowledged, no new ones. */
 Test(transport_loss_timers, drains_although_packets_are_lost)
 {
 	struct th *th = wire();
@@ -303,8 +305,8 @@ Test(transport_loss_timers, drains_although_packets_are_lost)
 }
 
 /*
- * Nothing but READs for half of the PSN space: what is known to be acknowledged stayed behind, and
- * with the next round a WRITE that nobody had acknowledged was complete.
+ * Only READs for half of the PSN space: the last acknowledged PSN stayed behind, and with the next
+ * round a WRITE without an acknowledgement was complete.
  */
 /* IBA 9.7.1 (half) */
 Test(transport_loss_timers, reads_alone_for_half_the_psn_space)

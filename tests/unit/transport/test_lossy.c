@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The requester on a link that loses packets: answers that are missing, timers. */
+/* test_lossy.c - the requester on a link that loses packets: missing answers, timers. */
 #include "link/lane.h"
 #include "eu/progress.h"
 #include "answers.h"
@@ -40,7 +40,7 @@ Test(transport_lossy, an_answer_to_what_lies_behind_is_an_implied_nak)
 
 /*
  * The ACK of a WRITE came while the answer of the READ before it was missing. When that came, too,
- * nothing was sent any more, for the peer was known to have all of it, and nothing completed.
+ * nothing was sent any more, because the peer had acknowledged all of it, and nothing completed.
  */
 Test(transport_lossy, an_acknowledgement_is_remembered_behind_a_missing_answer)
 {
@@ -65,7 +65,10 @@ Test(transport_lossy, an_acknowledgement_is_remembered_behind_a_missing_answer)
 	}
 }
 
-/* One timer, started anew by each answer: who hears something now and then never times out. */
+/*
+ * One timer, restarted by each answer: a requester that receives answers from time to time never
+ * times out.
+ */
 /* IBA o9-85 */
 Test(transport_lossy, each_answer_starts_the_timer_again)
 {
@@ -89,7 +92,7 @@ Test(transport_lossy, each_answer_starts_the_timer_again)
 	th_free(th);
 }
 
-/* The timeout, twice as long, and four times from then on: retry_cnt times and once more. */
+/* The timeout, then twice and four times as long: retry_cnt times and once more. */
 /* IBA 9.7.6 (retries), 9.7.6 (resume) */
 Test(transport_lossy, silence_ends_in_its_time)
 {
@@ -112,8 +115,9 @@ Test(transport_lossy, silence_ends_in_its_time)
 }
 
 /*
- * A READ in several requests is asked for again; before all of them are sent the answers to the
- * first ones come after all. The next request began where the READ's had stopped.
+ * A READ in several requests is requested again; before all requests are sent the late answers to
+ * the first ones arrive. The next operation began at the offset where the READ's requests had
+ * stopped.
  */
 Test(transport_lossy, a_read_that_ends_late_leaves_no_offset)
 {
@@ -152,7 +156,7 @@ static struct th *windowed(uint32_t packets)
 	return th;
 }
 
-/* A's packets, and those of them that ask for an ACK; one past its last PSN. */
+/* A's packets, and those of them that request an ACK; one past its last PSN. */
 struct asked {
 	bool psn[4096];
 	uint32_t n, end;
@@ -163,7 +167,7 @@ static uint32_t take_asked(struct th *th, struct asked *k)
 	struct th_pkt p;
 	uint32_t n = 0;
 
-	/* a lane that was full goes on when there is room */
+	/* a ring that was full continues when there is room */
 	for (; th_take(&th->a, &p) || (dpa_progress_once(th->hw), th_take(&th->a, &p)); n++) {
 		uint32_t from = dpa_psn_add(p.s.psn, 0x1000000 - PSN0);
 
@@ -180,8 +184,8 @@ static uint32_t take_asked(struct th *th, struct asked *k)
 }
 
 /*
- * Each ACK let out as little as it had made room for, and the last packet of that asked for the
- * next one: a long message had three times the ACKs that it needs.
+ * Each ACK released only the packets that it had made room for, and the last of them requested the
+ * next ACK: a long message had three times the ACKs that it needs.
  */
 Test(transport_lossy, little_room_waits_for_more)
 {
@@ -208,8 +212,8 @@ Test(transport_lossy, little_room_waits_for_more)
 }
 
 /*
- * An ACK costs the peer a system call: of a wide window it is asked for behind each half. At most
- * 512 packets may be out: half of that then.
+ * An ACK costs the peer a system call: in a wide window one is requested after each half. At most
+ * 512 packets may be outstanding: then after half of that.
  */
 Test(transport_lossy, a_wide_window_has_halves)
 {
@@ -253,7 +257,7 @@ Test(transport_lossy, small_windows_are_used_whole)
 	}
 }
 
-/* A requester that stops waits for an ACK, and must have asked for it. */
+/* A requester that stops waits for an ACK, and must have requested it. */
 Test(transport_lossy, who_stops_has_asked)
 {
 	uint64_t seed = 77;
@@ -287,7 +291,10 @@ Test(transport_lossy, who_stops_has_asked)
 				answer(th, n, NAK(DPA_NAK_PSN_SEQ));
 				acked = n;
 			}
-			/* one that shrinks below what is under way leaves it to a timer */
+			/*
+			 * a window that shrinks below the packets in flight leaves the rest to a
+			 * timer
+			 */
 			n = dpa_psn_add(r->send_psn, 0x1000000 - PSN0) - acked;
 			th->a.qp->pcc.window = (n + 1 + th_rand(&seed) % (wide / 2)) * (MTU + 64);
 			th_now += th_rand(&seed) % 30000;
@@ -297,7 +304,7 @@ Test(transport_lossy, who_stops_has_asked)
 	}
 }
 
-/* The packets that A sends now: how many, and whether one of them is this one. */
+/* Take the packets that A sends now: their number, and whether one of them is this one. */
 static uint32_t takes(struct th *th, uint32_t psn, bool *has)
 {
 	struct th_pkt p;
@@ -312,8 +319,8 @@ static uint32_t takes(struct th *th, uint32_t psn, bool *has)
 }
 
 /*
- * Packets behind a missing one are queued: they are not under way any more when a packet behind
- * them has been answered. So a loss costs a round trip once, and not for each other one behind it.
+ * Packets after a missing one are queued at the peer: they are not in flight any more when a later
+ * packet has been answered. So a loss costs one round trip, not one for each other loss after it.
  */
 Test(transport_lossy, a_loss_does_not_stop_what_follows)
 {
@@ -329,7 +336,7 @@ Test(transport_lossy, a_loss_does_not_stop_what_follows)
 	answer(th, 20, NAK(DPA_NAK_PSN_SEQ));
 	cr_expect_eq(takes(th, 20, &has), 1 + 64, "so did all that was sent with it");
 	cr_expect(has);
-	/* each second one is missing: the peer keeps 512 and no more */
+	/* every second one is missing: the peer queues 512 and no more */
 	sent = 138;
 	for (uint32_t psn = 22; sent < 512 + psn - 2; psn += 2) {
 		uint32_t most = 512 + psn - sent;
@@ -344,7 +351,10 @@ Test(transport_lossy, a_loss_does_not_stop_what_follows)
 	th_free(th);
 }
 
-/* A peer that keeps nothing has dropped what followed: it was told so, and all comes again. */
+/*
+ * A peer that queues nothing has dropped the following packets: its NAK shows it, and all is sent
+ * again.
+ */
 Test(transport_lossy, what_was_dropped_is_not_taken_for_kept)
 {
 	struct th *th = windowed(64);
@@ -362,7 +372,9 @@ Test(transport_lossy, what_was_dropped_is_not_taken_for_kept)
 	th_free(th);
 }
 
-/* Its room is full: it asks for one after the other, each in a round trip. Then all comes again. */
+/*
+ * Its queue is full: it requests one after the other, each in a round trip. Then all is sent again.
+ */
 Test(transport_lossy, who_asks_for_one_after_the_other_keeps_no_more)
 {
 	struct th *th = windowed(64);
@@ -373,7 +385,7 @@ Test(transport_lossy, who_asks_for_one_after_the_other_keeps_no_more)
 	cr_assert_eq(takes(th, 0, &has), 64);
 	answer(th, 10, NAK(DPA_NAK_PSN_SEQ));
 	cr_expect_eq(takes(th, 10, &has), 1 + 10);
-	answer(th, psn, NAK(DPA_NAK_PSN_SEQ)); /* now it is known that it keeps packets */
+	answer(th, psn, NAK(DPA_NAK_PSN_SEQ)); /* now it has shown that it queues packets */
 	cr_expect_eq(takes(th, psn, &has), 1 + 64);
 	for (; n == 1 && psn < 50; psn++) {
 		answer(th, psn + 1, NAK(DPA_NAK_PSN_SEQ));
@@ -404,11 +416,13 @@ static struct th *measured(void)
 	th_now += TRIP;
 	answer(th, 0, ACK);
 	cr_assert_eq(th->a.qp->req.srtt, TRIP);
-	th->a.qp->req.keeps = 10; /* it has kept something before */
+	th->a.qp->req.keeps = 10; /* it has queued a packet before */
 	return th;
 }
 
-/* A window of 64 packets of a long WRITE from 1 on: 32 go, the others half a round trip later. */
+/*
+ * A window of 64 packets of a long WRITE from 1 on: 32 leave, the others half a round trip later.
+ */
 static struct th *halves(void)
 {
 	struct th *th = measured();
@@ -424,8 +438,9 @@ static struct th *halves(void)
 }
 
 /*
- * While one is missing no ACK shows what else has arrived: sending stood still for the round trip
- * that the missing one takes. Packets of a round trip ago leave room, until they are asked after.
+ * While a packet is missing no ACK shows which others have arrived: sending stopped for the round
+ * trip of the missing one. Packets sent a round trip ago count as arrived and leave room, until a
+ * probe asks for them.
  */
 Test(transport_lossy, time_says_what_has_arrived_behind_a_loss)
 {
@@ -442,7 +457,7 @@ Test(transport_lossy, time_says_what_has_arrived_behind_a_loss)
 	cr_expect_eq(takes(th, 0, &has), 0);
 	th_until(th, start + 3 * TRIP / 2);
 	cr_expect_eq(takes(th, 0, &has), 32, "and the second half");
-	/* so on, a window a round trip; 4 round trips behind the NAK is the probe */
+	/* and so on, a window for each round trip; the probe comes 4 round trips after the NAK */
 	th_until(th, start + 5 * TRIP - 1);
 	cr_expect_eq(takes(th, 10, &has), 6 * 32);
 	cr_expect_not(has);
@@ -454,7 +469,7 @@ Test(transport_lossy, time_says_what_has_arrived_behind_a_loss)
 	th_free(th);
 }
 
-/* Time counts until all that was sent by the NAK is acknowledged. */
+/* Time counts until all packets that were sent before the NAK are acknowledged. */
 Test(transport_lossy, an_ack_says_more_than_time)
 {
 	struct th *th = halves();
@@ -470,7 +485,7 @@ Test(transport_lossy, an_ack_says_more_than_time)
 	th_free(th);
 }
 
-/* Nobody knows yet whether it keeps anything. */
+/* It is not known yet whether it queues packets. */
 Test(transport_lossy, time_says_nothing_of_a_peer_that_is_new)
 {
 	struct th *th = halves();
@@ -485,7 +500,10 @@ Test(transport_lossy, time_says_nothing_of_a_peer_that_is_new)
 	th_free(th);
 }
 
-/* A peer that keeps nothing has nothing of it; and what is sent again is under way again. */
+/*
+ * Nothing changes for a peer that queues nothing; and packets that are sent again are in flight
+ * again.
+ */
 Test(transport_lossy, what_is_sent_again_is_under_way_again)
 {
 	struct th *th = halves();
@@ -502,7 +520,10 @@ Test(transport_lossy, what_is_sent_again_is_under_way_again)
 	th_free(th);
 }
 
-/* However finely it was sent: it goes on as it was, and does not wait for all of it to age. */
+/*
+ * However finely it was sent: sending continues at the same rate, and does not wait until all of it
+ * has aged.
+ */
 Test(transport_lossy, what_ages_ages_evenly)
 {
 	struct th *th = measured();
@@ -529,7 +550,7 @@ Test(transport_lossy, what_ages_ages_evenly)
 	th_free(th);
 }
 
-/* No receive: all comes again, and is under way again. So it is when the socket was full. */
+/* No receive: all is sent again, and is in flight again; also after a full socket buffer. */
 Test(transport_lossy, who_starts_again_has_one_window)
 {
 	for (int rnr = 0; rnr < 2; rnr++) {
@@ -556,7 +577,7 @@ Test(transport_lossy, who_starts_again_has_one_window)
 	}
 }
 
-/* The peer keeps READs, too, and answers all of them when the missing packet is there. */
+/* The peer queues READs, too, and answers all of them when the missing packet arrives. */
 Test(transport_lossy, reads_do_not_age)
 {
 	struct th *th = measured();

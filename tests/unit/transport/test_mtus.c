@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Path MTUs that differ (IBA 9.7.4.1.6): a message of one packet that fits both succeeds, any other
- * SEND or WRITE is an invalid request, and a READ response of another size is ignored. On shared
- * memory an entry stands for several packets: the outcome is that of the wire.
+ * test_mtus.c - path MTUs that differ (IBA 9.7.4.1.6): a message of one packet that fits both
+ * succeeds, any other SEND or WRITE is an invalid request, and a READ response of another size is
+ * ignored. On shared memory an entry stands for several packets: the outcome is that of the wire.
  */
 #include <criterion/criterion.h>
 #include "harness.h"
@@ -33,7 +33,7 @@ static struct th *pair(const struct way *w, uint32_t type, uint32_t a, uint32_t 
 				       .wire = w->wire});
 }
 
-/* Everything that goes and every timer, until A has a completion; UINT8_MAX: none ever. */
+/* Deliver all packets and run every timer, until A has a completion; UINT8_MAX: none ever. */
 static uint8_t outcome(struct th *th)
 {
 	struct dpa_cqe e;
@@ -118,7 +118,7 @@ Test(transport_mtus, read_response_of_another_mtu_is_ignored, .timeout = 120)
 		all_of(&ways[w], DPA_OP_RDMA_READ);
 }
 
-/* UC: the sender is told success, and nothing is delivered but what fits both. */
+/* UC: the sender gets success, and only messages that fit both MTUs are delivered. */
 Test(transport_mtus, uc_of_another_mtu_is_lost)
 {
 	for (size_t i = 0; i < NLENS; i++) {
@@ -130,7 +130,7 @@ Test(transport_mtus, uc_of_another_mtu_is_lost)
 		th_send(&th->a, DPA_OP_SEND, 0, lens[i], 0);
 		cr_expect_eq(outcome(th), DPA_CQE_OK);
 		cr_expect_eq(th_poll(&th->b.rcq, &e), fits(lens[i], 3, 5), "%u bytes", lens[i]);
-		/* the connection goes on */
+		/* the connection continues */
 		th_send(&th->a, DPA_OP_SEND, 0, 9, 0);
 		cr_expect_eq(outcome(th), DPA_CQE_OK);
 		if (!fits(lens[i], 3, 5))

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Short operations to the region that the one before was in, which is mapped (near.c): what they
- * leave is what direct.c leaves, and what was remembered is not used when it is not so any more.
+ * test_near.c - short operations to the same mapped region as the previous one (near.c): their
+ * effects are those of direct.c, and cached state is not used when it is stale.
  */
 #include <criterion/criterion.h>
 #include <string.h>
@@ -18,7 +18,7 @@
 #define TH_LIST 10u
 
 static struct th *th;
-static uint8_t *mem; /* a shared region of its own, */
+static uint8_t *mem; /* a separate shared region, */
 static uint32_t key;
 
 static uint32_t reg(uint8_t *p, uint32_t access)
@@ -103,7 +103,7 @@ static bool remembered(void)
 	return th->a.qp->near.rkey == key;
 }
 
-/* An operation goes that way, what is remembered before it is. */
+/* An operation takes that path, and its cached state is set. */
 static void goes(const struct th_wr *w, uint64_t n)
 {
 	uint64_t was = mapped();
@@ -112,7 +112,10 @@ static void goes(const struct th_wr *w, uint64_t n)
 	cr_expect_eq(mapped(), was + n);
 }
 
-/* The first one is direct.c's: what the second one leaves but for its number is the same. */
+/*
+ * Return the first operation takes direct.c: the effects of the second one are equal, except its
+ * number.
+ */
 static void same_as_the_first(uint8_t op, uint32_t n)
 {
 	struct th_wr w = wr(op, 64, n, 128);
@@ -161,7 +164,7 @@ Test(transport_near, uc_writes)
 	goes(&w, 1);
 	cr_expect(remembered());
 	goes(&w, 1);
-	/* behind a packet that is not taken yet it is one, too */
+	/* after a packet that is not taken yet it is a packet, too */
 	w.raddr = (uintptr_t)th->b.mem;
 	w.rkey = th->b.key;
 	w.op = DPA_OP_RDMA_WRITE_IMM;
@@ -224,7 +227,7 @@ Test(transport_near, what_the_region_has_not)
 	teardown();
 }
 
-/* Each of these takes the key back: what comes with it afterwards is judged by the responder. */
+/* Each of these revokes the key: the responder checks later operations with it. */
 Test(transport_near, not_behind_a_deregistration)
 {
 	struct th_wr w;
@@ -261,7 +264,7 @@ Test(transport_near, not_without_the_permission)
 	teardown();
 }
 
-/* Permissions that grow leave the key, but nothing that was read of it. */
+/* Larger permissions leave the key, but no cached state of it. */
 Test(transport_near, another_place_under_the_same_key)
 {
 	struct dpa_mr_attr a = {.access = TH_ALL};
@@ -281,7 +284,7 @@ Test(transport_near, another_place_under_the_same_key)
 	teardown();
 }
 
-/* After a fork the memory is private again: what is mapped here is not the application's. */
+/* After a fork the memory is private again: the mapping here is not that of the application. */
 Test(transport_near, not_behind_a_fork)
 {
 	struct th_wr w;
@@ -298,7 +301,7 @@ Test(transport_near, not_behind_a_fork)
 	teardown();
 }
 
-/* A window of another region in its place: as by a new key. */
+/* A window of another region in its place: like a new key. */
 Test(transport_near, not_for_another_process_in_its_slot)
 {
 	struct th_wr w;
@@ -306,7 +309,7 @@ Test(transport_near, not_for_another_process_in_its_slot)
 	setup();
 	w = wr(DPA_OP_RDMA_WRITE, 0, 8, 0);
 	goes(&w, 1);
-	th->a.qp->near.peer_gen++; /* what was read was another one's */
+	th->a.qp->near.peer_gen++; /* the cached state was that of another process */
 	th->a.qp->near.base = NULL;
 	goes(&w, 1);
 	cr_expect_not_null(th->a.qp->near.base);

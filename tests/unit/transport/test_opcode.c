@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* BTH opcodes, PSN arithmetic, timers: the numbers of IBA volume 1, written down once more. */
+/*
+ * test_opcode.c - BTH opcodes, PSN arithmetic, timers: the numbers of IBA volume 1, as a second
+ * copy.
+ */
 #include <criterion/criterion.h>
 #include "wire/aeth.h"
 #include "wire/opcode.h"
@@ -9,14 +12,14 @@
 #define REQ (DPA_OPP_VALID)
 #define ANS (DPA_OPP_VALID | DPA_OPP_RESP)
 
-/* IBA 9.2.1, table 38: what follows the BTH, in bytes on the wire. */
+/* IBA 9.2.1, table 38: headers after the BTH, in bytes on the wire. */
 static const struct {
 	const char *name;
 	uint8_t op;
 	bool first, last; /* of the message */
 	uint16_t kind;
 	uint32_t reth, atomic, aeth, atomic_ack, imm; /* immediate or IETH */
-	bool receive;				      /* takes a receive when it is through */
+	bool receive;				      /* takes a receive when it is complete */
 } ops[] = {
 	{"SEND First", 0x00, 1, 0, REQ | DPA_OPP_SEND, 0, 0, 0, 0, 0, 0},
 	{"SEND Middle", 0x01, 0, 0, REQ | DPA_OPP_SEND, 0, 0, 0, 0, 0, 0},
@@ -78,7 +81,7 @@ Test(transport_opcode, reserved_ones_are_not_valid)
 			cr_expect_eq(dpa_op_props((uint8_t)op), 0);
 }
 
-/* A run of three packets: IBA table 38. */
+/* A burst of three packets: IBA table 38. */
 Test(transport_opcode, a_run_is_split_and_joined)
 {
 	static const struct {
@@ -103,7 +106,7 @@ Test(transport_opcode, a_run_is_split_and_joined)
 	}
 }
 
-/* An opcode without segments is the same wherever its packet stands. */
+/* An opcode without segments is the same at any position of its packet. */
 Test(transport_opcode, one_packet_is_not_split)
 {
 	static const uint8_t alone[] = {0x0c, 0x11, 0x12, 0x13, 0x14, 0x1c, 0x1d};
@@ -114,7 +117,7 @@ Test(transport_opcode, one_packet_is_not_split)
 				     DPA_BTH_XRC | alone[i]);
 }
 
-/* A slot has room for the wire's headers, in host order and aligned. */
+/* An entry has room for the wire's headers, in host order and aligned. */
 /* IBA 9.2 (opcodes) */
 Test(transport_opcode, header_lengths)
 {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Flows follow what acts on the port: DCQCN, round trip times, an image, nothing. */
+/*
+ * test_port_cc.c - flows follow the algorithm that acts on the port: DCQCN, round trip times, an
+ * image, none.
+ */
 #include <criterion/criterion.h>
 #include <malloc.h>
 #include <string.h>
@@ -13,7 +16,7 @@
 
 #define IMAGE (UINT64_C(7) << DPA_BOARD_PCC_IMAGE)
 
-/* The word: slots that are enabled, slots of the image, the slot that counts (-1: none). */
+/* Return the word: enabled slots, slots of the image, the slot that counts (-1: none). */
 static uint64_t word_of(uint32_t enabled, uint32_t populated, int counting)
 {
 	return enabled | (uint64_t)populated << DPA_BOARD_PCC_POPULATED |
@@ -100,7 +103,7 @@ Test(port_cc, a_change_of_parameters_keeps_what_was_learned, .fini = teardown)
 	cr_expect_eq(flow()->rate, rate);
 }
 
-/* Each one that there was once took memory until the close. */
+/* Each earlier parameter set occupied memory until the close. */
 Test(port_cc, changes_of_parameters_take_no_memory, .fini = teardown)
 {
 	size_t before;
@@ -152,7 +155,7 @@ static void mark_often(struct dpa_hw_qp *qp, uint32_t times)
 	}
 }
 
-/* Returns the ns that READS of A take. */
+/* Return the ns that READS of A take. */
 static uint64_t time_of_reads(void)
 {
 	const uint64_t from = th_now;
@@ -402,7 +405,7 @@ Test(port_cc, without_the_image_a_flow_goes_on, .fini = teardown)
 	send_one();
 }
 
-/* The state of the image was taken for the time of the last cut: no cut for a day. */
+/* The state of the image was used as the time of the last cut: no cut for a day. */
 Test(port_cc, round_trip_times_count_behind_an_image, .fini = teardown)
 {
 	struct dpa_pcc_event ack = {.now = 1000000, .type = DPA_PCC_ACK, .rtt_ns = 1000000};

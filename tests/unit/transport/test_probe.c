@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Round trips that congestion control asks for: sent with the next packets, answered at once. */
+/*
+ * test_probe.c - round trips that congestion control requests: sent with the next packets, answered
+ * at once.
+ */
 #include <criterion/criterion.h>
 #include "harness.h"
 #include "link/udp/wire.h"
@@ -43,7 +46,7 @@ static struct th *open_pair(void)
 	return th;
 }
 
-/* The flow wants another one; a WRITE leaves. Returns the probe behind it. */
+/* The flow requests another probe; a WRITE leaves. Return the probe after it. */
 static struct th_pkt *ask(struct th *th)
 {
 	static struct th_pkt p;
@@ -59,7 +62,7 @@ static struct th_pkt *ask(struct th *th)
 	return &p;
 }
 
-/* Everything that B says: the answer to the probe into *p, ACKs to A. */
+/* Handle all packets of B: store the answer to the probe to *p, give ACKs to A. */
 static bool answer_of(struct th *th, struct th_pkt *p)
 {
 	struct th_pkt k;
@@ -113,7 +116,7 @@ Test(transport_probe, no_wish_no_probe)
 	th_free(th);
 }
 
-/* A lost one is never answered; the answer to it that comes late does not count for the next one. */
+/* A lost probe is never answered; a late answer to it does not count for the next one. */
 Test(transport_probe, the_last_one_counts)
 {
 	struct th *th = open_pair();
@@ -153,7 +156,7 @@ Test(transport_probe, an_answer_that_was_not_asked_for)
 	th_free(th);
 }
 
-/* Neither moves a PSN, nor takes part in the order of requests. */
+/* Neither changes a PSN, nor takes part in the order of requests. */
 Test(transport_probe, has_no_place_among_psns)
 {
 	struct th *th = open_pair();
@@ -177,7 +180,7 @@ Test(transport_probe, has_no_place_among_psns)
 
 /* --------------------------------------------- probes that a program of the other side answers */
 
-/* A's flow is an image's, with such probes. */
+/* A's flow belongs to an image with these probes. */
 static struct th *open_with(struct dpa_pcc_probes probes)
 {
 	struct th *th = open_pair();
@@ -268,7 +271,7 @@ Test(transport_probe, a_program_that_refuses_or_is_slow)
 	th_free(th);
 }
 
-/* A second probe takes the place of one that waits: the peer has given that up. */
+/* A second probe replaces one that waits: the peer has given up on that one. */
 Test(transport_probe, the_last_one_waits)
 {
 	struct th *th = open_with(ccmad);

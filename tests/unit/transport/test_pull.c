@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * A large message that its receiver fetches and of which its sender, which polls, copies segments.
- * The sender acts where the receiver asks it to look (th_polls), so that every order can be had.
+ * test_pull.c - a cooperative copy of a large message: its receiver fetches it, and its sender,
+ * which polls, copies segments. The sender acts when the receiver asks it to check (th_polls), so
+ * the tests can produce every order.
  */
 #include <criterion/criterion.h>
 #include <pthread.h>
@@ -15,8 +16,8 @@
 enum { LEN = 700001, AT = 1 << 20 };
 
 static struct dpa_tx *the_lanes;
-static uint32_t asked; /* how often the sender was asked to look */
-static int brought;    /* pieces */
+static uint32_t asked; /* how often the sender was asked to check */
+static int brought;    /* segments copied by the sender */
 
 static void helps(struct dpa_tx *lanes)
 {
@@ -42,7 +43,7 @@ static struct dpa_job *job_of(struct dpa_tx *lanes)
 	return NULL;
 }
 
-/* A message from a to b, which comes whole; `n` bytes of it are brought by the sender. */
+/* A message from a to b, which arrives whole; the sender copies `n` bytes of it. */
 static void comes(struct th *th, uint8_t op, uint32_t len, uint64_t n)
 {
 	static uint64_t id;
@@ -62,7 +63,7 @@ static void comes(struct th *th, uint8_t op, uint32_t len, uint64_t n)
 	cr_expect_eq(th_count(th, DPA_CNT_pull_brought) - before, n, "%u bytes", len);
 }
 
-/* Of a WRITE the number that it ends with is the receiver's, behind the others. */
+/* The receiver itself copies the last number of a WRITE, after all other bytes. */
 Test(transport_pull, the_sender_brings_all_of_it)
 {
 	static const uint32_t lens[] = {262144, 262145, 300000, LEN, DPA_PULL_CHUNK};
@@ -93,7 +94,7 @@ static void helps_and_looks(struct dpa_tx *lanes)
 		cr_expect_eq(end[-i], 0, "who polls on the end would find it");
 }
 
-/* Two cores bring the pieces in any order, and the kernel copies each in any order. */
+/* Two cores copy the segments in any order, and the kernel copies each in any order. */
 Test(transport_pull, the_number_at_the_end_comes_last)
 {
 	whole = pulls(helps_and_looks);
@@ -102,7 +103,7 @@ Test(transport_pull, the_number_at_the_end_comes_last)
 	th_free(whole);
 }
 
-/* It posts, sleeps, computes: its receiver needs nobody. */
+/* It posts, sleeps, computes: its receiver needs no helper. */
 static void is_busy(struct dpa_tx *lanes)
 {
 	(void)lanes;
@@ -119,7 +120,7 @@ Test(transport_pull, the_sender_does_not_poll)
 	th_free(th);
 }
 
-/* Another thread of the sender's has the QP. */
+/* Another thread of the sender has the QP. */
 static void finds_it_taken(struct dpa_tx *lanes)
 {
 	struct dpa_hw *hw = lanes->peer->hw;
@@ -140,7 +141,7 @@ Test(transport_pull, another_thread_has_the_qp)
 	th_free(th);
 }
 
-/* A piece is taken, and its taker never heard of again. */
+/* A thread takes a segment and never reports again. */
 static void dies(struct dpa_tx *lanes)
 {
 	struct dpa_job *j = job_of(lanes);
@@ -158,7 +159,7 @@ Test(transport_pull, who_took_a_piece_is_gone)
 	th_free(th);
 }
 
-/* The same; it is alive, and seems to be at work. */
+/* The same; it is alive, and seems to run. */
 static struct dpa_hazard *left_behind;
 
 static void hangs(struct dpa_tx *lanes)
@@ -182,7 +183,7 @@ Test(transport_pull, who_took_a_piece_hangs)
 	th_free(th);
 }
 
-/* One that says afterwards what it did before, or goes on with what is over, disturbs nobody. */
+/* A thread that reports late, or continues a copy that is over, disturbs no other. */
 static uint64_t old_serial;
 
 static void is_late(struct dpa_tx *lanes)
@@ -209,7 +210,7 @@ Test(transport_pull, late_words_are_of_no_use)
 	th_free(th);
 }
 
-/* One that gives pieces back for ever: it is its own message, but the receiver's time. */
+/* One that returns segments for ever: it delays its own message, but takes the receiver's time. */
 static _Atomic bool plays;
 
 static void *player(void *arg)
@@ -240,7 +241,7 @@ Test(transport_pull, a_turn_that_never_ends)
 	th_free(th);
 }
 
-/* A receiver that asks for what it may not have, or for nonsense, gets nothing. */
+/* A receiver that requests memory without access, or nonsense, gets nothing. */
 static int wrong;
 
 static void is_asked_for_nonsense(struct dpa_tx *lanes)
@@ -297,7 +298,7 @@ Test(transport_pull, nonsense_brings_nothing)
 	}
 }
 
-/* The sender does not copy what it may not read any more. */
+/* The sender does not copy memory that it may not read any more. */
 static struct th *the_th;
 
 static void lost_its_region(struct dpa_tx *lanes)
@@ -318,7 +319,7 @@ Test(transport_pull, the_senders_region_is_gone)
 	th_free(the_th);
 }
 
-/* The receive's memory is not there: neither can copy, and it is the receiver who says so. */
+/* The receive's memory is not mapped: neither can copy, and the receiver reports it. */
 Test(transport_pull, the_receive_faults)
 {
 	struct th *th = pulls(helps);
@@ -340,7 +341,7 @@ Test(transport_pull, the_receive_faults)
 	th_free(th);
 }
 
-/* A slot may say that it stands for nothing, and iov is of nothing then: not even looked at. */
+/* An entry may stand for no bytes; iov is NULL then and not read. */
 Test(transport_pull, nothing_is_fetched_to_nowhere)
 {
 	struct th *th = pulls(helps);
@@ -358,7 +359,7 @@ Test(transport_pull, nothing_is_fetched_to_nowhere)
 	th_free(th);
 }
 
-/* Several SGEs, on either side: the receiver's alone. */
+/* Several SGEs, on either side: only the receiver copies. */
 Test(transport_pull, pieces_of_memory)
 {
 	struct th *th = pulls(helps);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * A short SEND of one piece into a receive of one piece takes the fast path, and so does its
- * ACK; of two pieces, into two, it goes the way of all others, as an ACK does that goes with the
- * QP's own packets. Nothing that anybody can see may tell them apart.
+ * test_quick.c - a short SEND of one segment into a receive of one segment takes the fast path, and
+ * so does its ACK. With two segments on either side it takes the general path, as does an ACK that
+ * is sent with the QP's own packets. No visible effect may distinguish the paths.
  */
 #include <criterion/criterion.h>
 #include "ctx/qp.h"
@@ -11,7 +11,7 @@
 #include "harness.h"
 
 #define AT    4096u
-#define BYTES 44u /* some more than a slot holds */
+#define BYTES 44u /* some more than an entry holds */
 
 /* The effects of a message. */
 struct trace {
@@ -120,7 +120,7 @@ static void run(struct trace *t, uint32_t len, uint8_t flags, bool inl, bool qui
 	memset(t, 0, sizeof(*t));
 	if (shared)
 		share(th, &srq);
-	for (int i = 0; i < 2; i++) { /* the second over the end of the PSNs */
+	for (int i = 0; i < 2; i++) { /* the second one crosses the end of the PSN space */
 		memset(th->b.mem + AT, 0xee, BYTES + 1);
 		post(th, len, flags, inl, quick);
 		cr_assert(th_take(&th->a, &t->request));
@@ -130,7 +130,7 @@ static void run(struct trace *t, uint32_t len, uint8_t flags, bool inl, bool qui
 		cr_assert(th_take(&th->b, &t->ack));
 		back = t->ack;
 		if (!quick)
-			back.s.flags |= DPA_PKT_SE; /* says nothing of an ACK */
+			back.s.flags |= DPA_PKT_SE; /* requests no ACK */
 		th->a.qp->req.retry_left = th->a.qp->req.rnr_left = 0;
 		th->a.qp->req.heard = false;
 		th_give(&th->a, &back);
@@ -163,7 +163,7 @@ static void same(const struct trace *a, const struct trace *b, uint32_t len, int
 	cr_expect_eq(a->ack.s.psn, b->ack.s.psn);
 	cr_expect_eq(a->ack.s.flags, b->ack.s.flags);
 	cr_expect_eq(a->ack.s.len, b->ack.s.len);
-	cr_expect_arr_eq(a->ack.s.ext, b->ack.s.ext, 8); /* MSN, syndrome */
+	cr_expect_arr_eq(a->ack.s.ext, b->ack.s.ext, 8); /* MSN, AETH syndrome */
 	same_cqe(a->sent, b->sent, len, kind);
 	same_cqe(a->received, b->received, len, kind);
 	cr_expect_arr_eq(&a->data, &b->data, sizeof(*a) - offsetof(struct trace, data),
@@ -189,7 +189,7 @@ Test(transport_quick, as_all_others)
 		}
 }
 
-/* A packet that is not as expected is for the responder, which finds it untouched. */
+/* The responder handles an unexpected packet, which the fast path leaves unchanged. */
 Test(transport_quick, leaves_the_rest_alone)
 {
 	struct th *th = th_new(&(struct th_opt){.psn = 5});
@@ -231,7 +231,7 @@ static void on_event(void *arg, const struct dpa_event *ev)
 	limits += ev->type == DPA_EVENT_SRQ_LIMIT_REACHED;
 }
 
-/* Receives of an SRQ are taken in order; its limit event comes once; an empty one is RNR. */
+/* Receives of an SRQ are used in order; its limit event occurs once; an empty SRQ gives RNR. */
 Test(transport_quick, shared_queue)
 {
 	struct th *th = th_new(&(struct th_opt){.psn = 5});
@@ -290,7 +290,7 @@ Test(transport_quick, shared_queue_pd)
 	th_free(th);
 }
 
-/* A WQE that says other lengths than its SGE, or other memory than is its own, fails. */
+/* A WQE with lengths that differ from its SGE, or with memory that is not its own, fails. */
 Test(transport_quick, bad_requests_fail)
 {
 	for (int kind = 0; kind < 3; kind++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Thousands of operations of every kind in both directions over a link that loses, repeats and
- * reorders packets: data must be right, atomics done once, completions in order.
+ * test_random.c - thousands of operations of every kind in both directions over a link that loses,
+ * repeats and reorders packets: data must be correct, atomics executed once, completions in order.
  */
 #include <criterion/criterion.h>
 #include <stdlib.h>
@@ -28,19 +28,19 @@ struct plan {
 	bool pull;
 	bool lossy, wire; /* as th_opt */
 	uint8_t congestion;
-	uint32_t window; /* a packet is overtaken by so many at most; 0: by any number */
+	uint32_t window; /* at most this number of packets overtakes one; 0: any number */
 };
 
-/* An operation as it was posted. */
+/* A posted operation. */
 struct op {
 	uint8_t op;
 	bool signaled, solicited;
 	uint32_t len;
 	uint64_t id;
-	uint64_t orig; /* atomics: what must come back */
+	uint64_t orig; /* atomics: expected result */
 };
 
-/* One direction: `from` posts, its packets are in the net. */
+/* One direction: `from` posts, its packets are in the network. */
 struct dir {
 	struct th_side *from;
 	struct op ops[SLOTS];
@@ -50,10 +50,10 @@ struct dir {
 	struct op recv_ops[2 * SLOTS]; /* those that take a receive, in order */
 	uint32_t recv_ops_in;
 	uint64_t word; /* model of the atomics' word */
-	/* the receiver's memory windows, for SENDs that take them away: their keys now */
+	/* the receiver's memory windows, for SENDs that invalidate them: their present keys */
 	uint32_t window[SLOTS];
 	bool bound[SLOTS];
-	uint32_t region; /* they are bound to */
+	uint32_t region; /* region for the bindings */
 	struct th_pkt *net[NET];
 	uint32_t nnet;
 };
@@ -104,7 +104,7 @@ static void model_atomic(struct dir *d, struct op *o, struct th_wr *wr, uint32_t
 		d->word = x;
 }
 
-/* Windows of the receiver, and what they may be bound to. */
+/* Make windows of the receiver, and regions for them. */
 static void make_windows(struct dir *d)
 {
 	struct th_side *s = d->from->other;
@@ -120,7 +120,7 @@ static void make_windows(struct dir *d)
 			     0);
 }
 
-/* The key of a window that the receiver has bound, for this operation to take away. */
+/* Return the key of a bound window of the receiver, for this operation to invalidate. */
 static uint32_t bound_window(struct dir *d, uint64_t id)
 {
 	struct th_side *s = d->from->other;
@@ -210,7 +210,7 @@ static uint32_t post_some(struct run *r, struct dir *d)
 		n++;
 	if (n)
 		th_ring(d->from);
-	/* receives come late now and then */
+	/* some receives come late */
 	want = th_rand(&r->seed) % 3;
 	for (; want && d->recv_posted - d->recv_done < SLOTS / 2; want--, n++) {
 		uint32_t off = RECVS + slot_off(d->recv_posted);

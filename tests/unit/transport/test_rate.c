@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The rate limit of a QP: what leaves in a while, by the clock of the test. */
+/* test_rate.c - the rate limit of a QP: bytes that leave in a time, by the clock of the test. */
 #include <criterion/criterion.h>
 #include <errno.h>
 #include "link/lane.h"
@@ -67,7 +67,7 @@ Test(transport_rate, without_a_limit)
 	th_free(th);
 }
 
-/* Messages that wait leave when the limit is lifted. */
+/* Messages that wait leave when the limit is removed. */
 Test(transport_rate, lifted)
 {
 	struct dpa_rate r = {.kbps = 1, .burst = 1}, now;

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The sending side by itself: packets of a work request, order, fences, limits, local faults, SQD.
+/*
+ * test_requester.c - the sending side alone: packets of a work request, order, fences, limits,
+ * local faults, SQD.
  */
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -130,8 +132,10 @@ Test(transport_requester, reads_and_atomics_wait_for_their_limit)
 	th_free(th);
 }
 
-/* As many as a peer of another make may take (perftest's client sets what a kernel rxe reports):
- * all of them leave, no sooner and no later than the attribute says. */
+/*
+ * As many as a peer of another make may accept (perftest's client sets the limit that a kernel rxe
+ * reports): all of them leave, exactly as the attribute allows.
+ */
 Test(transport_requester, an_initiator_has_up_to_128_reads_out)
 {
 	struct th *th = th_new(&(struct th_opt){.rd = DPA_MAX_INIT_RD_ATOMIC});
@@ -173,7 +177,7 @@ Test(transport_requester, a_fence_waits_for_reads)
 	th_free(th);
 }
 
-/* IBA 9.7.1: fewer than 2^23 PSNs are outstanding, whatever is posted: old and new must differ. */
+/* IBA 9.7.1: fewer than 2^23 PSNs are outstanding, for any posts: old and new must differ. */
 /* IBA 9.7.1 (window) */
 Test(transport_requester, the_psn_window_is_kept)
 {
@@ -211,7 +215,7 @@ Test(transport_requester, the_psn_window_is_kept)
 	th_free(th);
 }
 
-/* C10-90 ff and 10.8.3: what is wrong with a work request, after all that was posted before it. */
+/* C10-90 ff and 10.8.3: errors of a work request are reported after all earlier work requests. */
 /* IBA 9.7.3 (fault-order) */
 Test(transport_requester, local_faults_come_in_order)
 {
@@ -247,7 +251,7 @@ Test(transport_requester, local_faults_come_in_order)
 	}
 }
 
-/* A full lane: the QP waits on the pending list and goes on where it was. */
+/* A full ring: the QP waits on the pending list and continues at the same place. */
 Test(transport_requester, a_full_lane_is_waited_for)
 {
 	struct th *th = rc();
@@ -276,7 +280,7 @@ static void modify(struct th_side *s, uint32_t state)
 	cr_assert_eq(dpa_hw_modify_qp(s->qp, &a, mask), 0);
 }
 
-/* IBA 10.3.1: what was begun is finished, what is new waits, one event when nothing is out. */
+/* IBA 10.3.1: begun messages are finished, new ones wait, one event when nothing is outstanding. */
 Test(transport_requester, sqd_drains)
 {
 	struct th *th = rc();
@@ -294,7 +298,9 @@ Test(transport_requester, sqd_drains)
 	th_free(th);
 }
 
-/* The QP waited out an RNR NAK while it drained: it said "drained" and never sent the rest. */
+/*
+ * The QP waited for an RNR timer while it drained: it reported "drained" and never sent the rest.
+ */
 Test(transport_requester, sqd_sends_again_what_it_must)
 {
 	struct th *th = rc();
@@ -338,7 +344,7 @@ Test(transport_requester, sqd_is_not_drained_while_the_lane_is_full)
 	th_free(th);
 }
 
-/* Other reasons to wait (here: the responder side of the same QP finds the lane full). */
+/* Other reasons to wait (here: the responder side of the same QP finds the ring full). */
 /* IBA 9.7.6 (rnr-wait) */
 Test(transport_requester, an_rnr_timer_is_not_cut_short)
 {
@@ -365,9 +371,9 @@ Test(transport_requester, an_rnr_timer_is_not_cut_short)
 /* ------------------------------------------------------------ peer and loss */
 
 /*
- * As a hardware peer that nothing reaches any more: the retries are used up first, in a tenth of a
- * second at most, also for WQEs that are posted after that. A program that does not need an ended
- * peer any more has time to poll its completions: ibv_srq_pingpong met an error at its end.
+ * Like an unreachable hardware peer: the retries are used up first, in a tenth of a second at most,
+ * also for WQEs that are posted later. A program that does not need an ended peer any more has time
+ * to poll its completions: ibv_srq_pingpong got an error at its end.
  */
 Test(transport_requester, a_dead_peer_ends_the_retries_in_their_time)
 {
@@ -409,7 +415,7 @@ Test(transport_requester, a_dead_peer_ends_the_retries_in_their_time)
 	}
 }
 
-/* It closed its device or ended before the two had met: nothing else will ever tell. */
+/* It closed its device or ended before the two had met: no other event will report it. */
 Test(transport_requester, a_peer_that_was_never_met_and_has_no_such_qp_any_more)
 {
 	struct th *th = th_new(&(struct th_opt){.retry = 2, .timeout = 10});
@@ -431,7 +437,7 @@ Test(transport_requester, a_peer_that_was_never_met_and_has_no_such_qp_any_more)
 	th_free(th);
 }
 
-static struct dpa_peer *meets; /* what a try to meet it comes to */
+static struct dpa_peer *meets; /* result of a try to meet it */
 static bool is_refused;
 
 static void tries_to_meet(void)
@@ -440,7 +446,7 @@ static void tries_to_meet(void)
 		atomic_fetch_add(&meets->no_fds, 1);
 }
 
-/* Descriptors had run out when two QPs met: that was "transport retry counter exceeded". */
+/* Descriptors had run out when two QPs met: the error was "transport retry counter exceeded". */
 Test(transport_requester, no_descriptor_to_meet_the_peer)
 {
 	static const struct {
@@ -482,7 +488,7 @@ Test(transport_requester, no_descriptor_to_meet_the_peer)
 
 #define SLOW_NS 20000000u
 
-/* The peer refuses a connection after a time; all who wait for it meanwhile wait for this one. */
+/* The peer refuses a connection after a time; all QPs that wait for it share this result. */
 static void is_refused_slowly(void)
 {
 	static uint64_t at;
@@ -493,7 +499,7 @@ static void is_refused_slowly(void)
 	atomic_fetch_add(&meets->no_fds, 1);
 }
 
-/* A refusal was taken by one QP: N of them ended after N times the refusals that they may have. */
+/* A refusal was taken by one QP: N of them ended after N times the allowed number of refusals. */
 Test(transport_requester, a_refusal_is_every_waiting_qps)
 {
 	struct th *th = th_new(&(struct th_opt){.retry = 2, .timeout = 10});
@@ -526,7 +532,7 @@ Test(transport_requester, a_refusal_is_every_waiting_qps)
 	th_free(th);
 }
 
-/* An earlier refusal of others is no answer to this QP: UC has no second try. */
+/* An earlier refusal of other QPs is no answer to this QP: UC has no second try. */
 Test(transport_requester, an_old_refusal)
 {
 	struct th *th = th_new(&(struct th_opt){.type = DPA_QP_UC});
@@ -545,7 +551,7 @@ Test(transport_requester, an_old_refusal)
 	th_free(th);
 }
 
-/* Others closed some meanwhile: nothing is lost. */
+/* Other code closed some meanwhile: nothing is lost. */
 Test(transport_requester, a_descriptor_comes_free)
 {
 	struct th *th = th_new(&(struct th_opt){.retry = 2, .timeout = 10});
@@ -580,7 +586,10 @@ Test(transport_requester, a_dead_peer_does_not_harm_an_idle_qp)
 	th_free(th);
 }
 
-/* A packet to a QP that is not there or not ready: retry_cnt tries, one timeout each, then over. */
+/*
+ * A packet to a QP that does not exist or is not ready: retry_cnt tries, one timeout each, then the
+ * end.
+ */
 /* IBA 9.7.6 (retries), C9-140 */
 Test(transport_requester, retries_are_exhausted_in_their_time)
 {
@@ -656,7 +665,7 @@ Test(transport_requester, inline_data_wraps_with_the_ring)
 	th_free(th);
 }
 
-/* A doorbell record of nonsense: what the ring holds is flushed, once. */
+/* An invalid doorbell record: the content of the ring is flushed, once. */
 Test(transport_requester, a_wild_producer_index_is_flushed_within_the_ring)
 {
 	struct th *th = rc();
@@ -674,7 +683,7 @@ Test(transport_requester, a_wild_producer_index_is_flushed_within_the_ring)
 	th_free(th);
 }
 
-/* More than one fetch's worth, both ways. */
+/* More than one fetch, in both directions. */
 Test(transport_requester, long_messages_are_fetched_in_pieces)
 {
 	struct th *th = th_new(&(struct th_opt){.pull = true});

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The responder's verdict on a packet: each statement of IBA 9.7.4.1 against generated packets. */
+/*
+ * test_resp_check.c - the responder's check of a packet: each statement of IBA 9.7.4.1 against
+ * generated packets.
+ */
 #include <criterion/criterion.h>
 #include "ctx/qp.h"
 #include "link/lane.h"
@@ -24,7 +27,7 @@ static struct dpa_resp fresh(uint32_t epsn)
 	return (struct dpa_resp){.epsn = epsn, .last_op = DPA_RESP_NONE};
 }
 
-/* Walks a message packet by packet; `access` is just what it needs. */
+/* Walk a message packet by packet; `access` is exactly the access that it needs. */
 static void walk(uint8_t kind, uint32_t total, uint32_t run, bool rc, uint32_t access, uint8_t end)
 {
 	struct dpa_resp r = fresh(0xffffff);
@@ -64,7 +67,7 @@ Test(transport_resp_check, whole_messages_go)
 
 /*
  * An entry of a ring that begins before the expected PSN and reaches it: its packets before that
- * are duplicates, the next one continues the message at hand or is out of sequence.
+ * are duplicates, the next one continues the present message or is out of sequence.
  */
 Test(transport_resp_check, a_burst_across_the_expected_psn)
 {
@@ -80,7 +83,7 @@ Test(transport_resp_check, a_burst_across_the_expected_psn)
 		     DPA_RESP_INVALID);
 }
 
-/* IBA 9.7.4.1.2: before the expected PSN: duplicate; behind it: a gap; whatever the packet is. */
+/* IBA 9.7.4.1.2: before the expected PSN: duplicate; after it: a gap; for any packet. */
 /* IBA 9.7.1 (half), 9.7.4 (expected) */
 Test(transport_resp_check, psn_offsets)
 {
@@ -100,7 +103,7 @@ Test(transport_resp_check, psn_offsets)
 	}
 }
 
-/* FIRST and ONLY when nothing is in progress, MIDDLE and LAST of what is. */
+/* FIRST and ONLY when no message is in progress, MIDDLE and LAST of the present one. */
 /* IBA 9.7.4 (sequence) */
 Test(transport_resp_check, packets_out_of_sequence_are_invalid)
 {
@@ -132,7 +135,7 @@ Test(transport_resp_check, packets_out_of_sequence_are_invalid)
 	}
 }
 
-/* FIRST and MIDDLE fill the MTU, LAST has a byte at least. */
+/* FIRST and MIDDLE fill the MTU, LAST has at least one byte. */
 /* IBA C9-92 */
 Test(transport_resp_check, lengths_of_send_packets)
 {
@@ -152,7 +155,7 @@ Test(transport_resp_check, lengths_of_send_packets)
 	}
 }
 
-/* A WRITE brings what its RETH announced, 2^31 at most. */
+/* A WRITE carries the bytes that its RETH announces, 2^31 at most. */
 /* IBA 9.7.4 (write-length), C9-94 */
 Test(transport_resp_check, lengths_of_write_packets)
 {
@@ -229,7 +232,7 @@ Test(transport_resp_check, access_flags)
 	}
 }
 
-/* Annex A19: 8 bytes, and what it needs is the right to write. */
+/* Annex A19: 8 bytes, and it needs the right to write. */
 /* IBA 9.4 (atomic-write) */
 Test(transport_resp_check, atomic_writes)
 {
@@ -258,7 +261,7 @@ static enum dpa_resp_verdict judge_flush(uint32_t access, bool rc, uint32_t feth
 	return dpa_resp_check(&r, MTU, access, rc, &s);
 }
 
-/* Annex A19: each thing that it asks for is a right of its own; it brings no bytes; RC only. */
+/* Annex A19: each scope is a separate right; it carries no bytes; RC only. */
 /* IBA 9.4 (flush) */
 Test(transport_resp_check, flushes)
 {
@@ -300,7 +303,7 @@ Test(transport_resp_check, opcodes_that_a_transport_does_not_have)
 	}
 }
 
-/* A random walk over a model: whatever comes, nothing but the next packet of a message goes. */
+/* A random walk over a model: only the next packet of a message is accepted. */
 /* IBA 9.7.4 (expected) */
 Test(transport_resp_check, random_packets)
 {

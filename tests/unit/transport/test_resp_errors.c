@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* RC responder: what it refuses, and how. */
+/* test_resp_errors.c - RC responder: refusals, and their form. */
 #include "ctx/qp.h"
 #include "link/lane.h"
 #include "requests.h"
@@ -29,7 +29,7 @@ Test(transport_resp_errors, a_receive_that_is_too_short)
 	}
 }
 
-/* Too long in the middle, over several SGEs, and just right. */
+/* Too long in the middle, over several SGEs, and exactly fitting. */
 Test(transport_resp_errors, receives_in_pieces)
 {
 	for (int fits = 0; fits < 2; fits++) {
@@ -70,7 +70,7 @@ Test(transport_resp_errors, a_receive_of_memory_that_is_not_registered)
 	th_free(th);
 }
 
-/* The region's flags, key and bounds: a remote access error for every one that lacks. */
+/* The region's flags, key and bounds: a remote access error for each one that is missing. */
 /* IBA 9.7.4 (key-access), 9.9 (class-c) */
 Test(transport_resp_errors, access_errors_of_regions)
 {
@@ -186,7 +186,7 @@ Test(transport_resp_errors, invalid_requests)
 	}
 }
 
-/* More READs at once than were agreed on. */
+/* More READs at once than were negotiated. */
 /* IBA 9.7.4 (read-depth) */
 Test(transport_resp_errors, too_many_reads)
 {
@@ -202,7 +202,7 @@ Test(transport_resp_errors, too_many_reads)
 	th_free(th);
 }
 
-/* Memory that the application unmapped: a NAK, not a fault of ours. */
+/* Memory that the application unmapped: a NAK, not a fault of the device. */
 /* IBA 9.9 (memory) */
 Test(transport_resp_errors, memory_that_is_gone)
 {
@@ -226,7 +226,7 @@ Test(transport_resp_errors, memory_that_is_gone)
 	}
 }
 
-/* Packets of one batch behind the one that ended the connection were carried out. */
+/* Packets of one batch after the one that ended the connection were executed. */
 /* IBA 9.9 (behind) */
 Test(transport_resp_errors, nothing_is_carried_out_behind_a_fatal_nak)
 {
@@ -290,7 +290,7 @@ Test(transport_resp_errors, what_is_fetched)
 	pull.iov[0].len = 30000;
 	pull.iov[1].addr = (uintptr_t)th->a.mem + 30000;
 	pull.iov[1].len = 70000;
-	pull.epoch++; /* the sender left its working state meanwhile: nothing came */
+	pull.epoch++; /* the sender left its working state meanwhile: no bytes arrived */
 	give_pull(th, 0, 100000, &pull);
 	expect_silence(th);
 	cr_expect_eq(th->b.qp->resp.epsn, PSN0);
@@ -319,7 +319,7 @@ Test(transport_resp_errors, what_cannot_be_fetched)
 	}
 }
 
-/* A connected QP hears its peer and its transport. */
+/* A connected QP accepts packets of its peer and its transport only. */
 /* IBA 9.6 (sender), 9.6 (transport) */
 Test(transport_resp_errors, strangers_are_not_heard)
 {
@@ -340,7 +340,7 @@ Test(transport_resp_errors, strangers_are_not_heard)
 	th_free(th);
 }
 
-/* Neither a message nor a one-sided request, in the states before RTR and behind an error. */
+/* Neither a message nor a one-sided request, in the states before RTR and after an error. */
 /* IBA 9.6 (state) */
 Test(transport_resp_errors, a_qp_that_does_not_receive_hears_nothing)
 {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* RC responder: packets that the test made up go to B, and what B answers is looked at. */
+/*
+ * test_responder.c - RC responder: packets that the test made go to B, and the test checks the
+ * answers of B.
+ */
 #include "link/lane.h"
 #include "requests.h"
 
@@ -37,7 +40,7 @@ Test(transport_responder, rnr_then_success)
 	expect_ack(th, 0, DPA_AETH_RNR | 5);
 	give(th, DPA_BTH_SEND_ONLY, 1, 10);
 	give(th, DPA_BTH_SEND_ONLY, 2, 10);
-	expect_silence(th); /* no NAK for the gap: the requester knows where to start again */
+	expect_silence(th); /* no NAK for the gap: the requester has the PSN to start again */
 	th_recv(&th->b, 7, 0, 100);
 	th_recv(&th->b, 8, 4096, 100);
 	give(th, DPA_BTH_SEND_ONLY, 0, 10);
@@ -81,7 +84,7 @@ Test(transport_responder, a_write_with_immediate_needs_its_receive_at_the_end)
 	th_free(th);
 }
 
-/* One NAK a gap, and another for the next gap. */
+/* One NAK for each gap, and another for the next gap. */
 /* IBA 9.7.5 (one-nak) */
 Test(transport_responder, one_nak_a_gap)
 {
@@ -104,7 +107,7 @@ Test(transport_responder, one_nak_a_gap)
 	th_free(th);
 }
 
-/* A duplicate behind it in the same batch: the NAK is what the requester must hear. */
+/* A duplicate after it in the same batch: the requester must get the NAK. */
 /* IBA 9.7.5 (nak-stays) */
 Test(transport_responder, a_nak_is_not_taken_back)
 {
@@ -162,7 +165,7 @@ static void expect_read(struct th *th, uint32_t n, uint32_t off, uint32_t len)
 	cr_expect_eq(got, len);
 }
 
-/* IBA 9.7.5.1.5: a READ runs again, over all of its range or the rest of it. */
+/* IBA 9.7.5.1.5: a READ is executed again, over all of its range or the rest of it. */
 /* IBA 9.7.5 (read-again), C9-148 */
 Test(transport_responder, a_duplicate_read_runs_again)
 {
@@ -181,7 +184,7 @@ Test(transport_responder, a_duplicate_read_runs_again)
 	th_free(th);
 }
 
-/* IBA 9.7.5.1.5: the saved result, however often; the memory changes once. */
+/* IBA 9.7.5.1.5: the saved result, any number of times; the memory changes once. */
 /* IBA 9.7.5 (atomic-replay) */
 Test(transport_responder, a_duplicate_atomic_is_replayed)
 {
@@ -205,7 +208,7 @@ Test(transport_responder, a_duplicate_atomic_is_replayed)
 	th_free(th);
 }
 
-/* Replays and READs that ran again pushed the saved results of other atomics out. */
+/* Replays and repeated READs displaced the saved results of other atomics. */
 /* IBA 9.7.5 (atomic-saved) */
 Test(transport_responder, saved_atomics_survive_the_duplicates_of_others)
 {
@@ -259,7 +262,7 @@ Test(transport_responder, duplicates_do_not_use_up_read_resources)
 	}
 }
 
-/* A PSN before the expected one got round the QP's own permission. */
+/* A PSN before the expected one bypassed the QP's own permission. */
 /* IBA 9.7.5 (read-again-checks) */
 Test(transport_responder, a_duplicate_read_needs_the_permission_too)
 {
@@ -273,8 +276,10 @@ Test(transport_responder, a_duplicate_read_needs_the_permission_too)
 	th_free(th);
 }
 
-/* Only what was carried out can come again: with any other PSN of the half that lies behind, a
- * stranger's wrong key ended the connection. */
+/*
+ * Only an executed request can be a duplicate: with any other PSN of the old half, a stranger's
+ * wrong key ended the connection.
+ */
 /* IBA 9.7.5 (read-known) */
 Test(transport_responder, a_duplicate_of_no_read_is_dropped)
 {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* RC completer: sending again, from each place of a window of everything. */
+/* test_rewind.c - RC completer: retransmission from each position of a window of all operations. */
 #include "wire/opcode.h"
 #include "eu/progress.h"
 #include "answers.h"
 
 /* ------------------------------------------------------------------ rewind */
 
-/* SEND of 3 packets, READ of 4, atomic, WRITE of 10 (two slots), SEND of nothing, READ of 1. */
+/* SEND of 3 packets, READ of 4, atomic, WRITE of 10 (two entries), SEND of nothing, READ of 1. */
 #define WINDOW 20u
 static const struct {
 	uint8_t op;
@@ -24,8 +24,7 @@ static void post_window(struct th *th)
 	cr_assert_eq(th->a.qp->req.max_psn, dpa_psn_add(PSN0, WINDOW));
 }
 
-/* The packets from PSN n on: each starts where the one before ended, with the bytes that are due.
- */
+/* The packets from PSN n on: each starts where the previous one ended, with the expected bytes. */
 static void expect_from(struct th *th, uint32_t n)
 {
 	size_t i = 0;
@@ -64,7 +63,7 @@ Test(transport_rewind, rewind_to_each_psn)
 		expect_from(th, 0);
 		answer(th, n, NAK(DPA_NAK_PSN_SEQ));
 		expect_from(th, n);
-		/* what is before the READ is acknowledged by it */
+		/* packets before the READ are acknowledged by it */
 		cr_expect_eq(th->a.qp->req.una_psn, dpa_psn_add(PSN0, n < 3 ? 0 : 3));
 		th_free(th);
 	}
@@ -88,7 +87,7 @@ Test(transport_rewind, loss_rewinds_to_the_oldest)
 	}
 }
 
-/* From each PSN of the window on: the rest, carried by the real B, is right. */
+/* From each PSN of the window on: the rest, carried to the real B, is correct. */
 Test(transport_rewind, the_rest_is_right_after_a_loss)
 {
 	for (uint32_t lost = 0; lost < 7; lost++) {
@@ -110,7 +109,7 @@ Test(transport_rewind, the_rest_is_right_after_a_loss)
 				th_give(&th->b, &p);
 		th_flush(&th->b);
 		th_settle(th);
-		if (lost == 6) { /* nothing came behind it that would have shown the gap */
+		if (lost == 6) { /* no later packet would have shown the gap */
 			th_lost(&th->a);
 			th_tick(th);
 			th_settle(th);
@@ -148,8 +147,8 @@ Test(transport_rewind, acknowledgements_after_a_rewind)
 }
 
 /*
- * Loss sent the requester back to a READ, and the NAK for a packet behind it came late: it moved on
- * to a place in the middle of another message, past its end.
+ * A loss moved the requester back to a READ, and the NAK for a later packet came late: the
+ * requester moved forward into the middle of another message, past its end.
  */
 /* IBA 9.7.6 (not-forward) */
 Test(transport_rewind, a_late_nak_does_not_move_the_sender_forward)
@@ -176,7 +175,7 @@ Test(transport_rewind, a_late_nak_does_not_move_the_sender_forward)
 	}
 }
 
-/* The same when the sender has gone some way again. */
+/* The same when the sender has sent some of it again. */
 /* IBA 9.7.6 (not-forward) */
 Test(transport_rewind, a_late_nak_does_not_skip_what_is_not_sent_again_yet)
 {
@@ -191,7 +190,7 @@ Test(transport_rewind, a_late_nak_does_not_skip_what_is_not_sent_again_yet)
 	while (dpa_progress_once(th->hw));
 	cr_assert_eq(th->a.qp->req.max_psn, dpa_psn_add(PSN0, 101));
 	th_lost(&th->a);
-	th_tick(th); /* as many as one turn sends */
+	th_tick(th); /* as many as one call sends */
 	cr_assert_neq(th->a.qp->req.send_idx, th->a.pi);
 	answer(th, 90, NAK(DPA_NAK_PSN_SEQ));
 	for (uint32_t k = 0; k < 101; k++) {
@@ -203,7 +202,7 @@ Test(transport_rewind, a_late_nak_does_not_skip_what_is_not_sent_again_yet)
 	th_free(th);
 }
 
-/* Sent back to the middle of a message, whose acknowledgement then comes after all. */
+/* Moved back to the middle of a message, whose late acknowledgement then arrives. */
 Test(transport_rewind, an_acknowledgement_after_a_rewind_into_the_message)
 {
 	struct th *th = rc();
@@ -223,7 +222,10 @@ Test(transport_rewind, an_acknowledgement_after_a_rewind_into_the_message)
 	th_free(th);
 }
 
-/* All that was thought lost is acknowledged: what is posted next waited for the old timer. */
+/*
+ * All packets that were considered lost are acknowledged: the next operation waited for the old
+ * timer.
+ */
 Test(transport_rewind, nothing_waits_for_a_timer_that_has_no_cause)
 {
 	struct th *th = rc();
@@ -239,8 +241,8 @@ Test(transport_rewind, nothing_waits_for_a_timer_that_has_no_cause)
 }
 
 /*
- * A repetition that waited in the lane did not leave, and what it repeats is done by now: sending
- * went on in the middle of a WQE that was its poster's again.
+ * A retransmission waited for the ring, and its operation is complete by now: sending continued in
+ * the middle of a WQE that belonged to its poster again.
  */
 Test(transport_rewind, not_before_what_is_done)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Results of dpa_req_state() along the arrows of device/transport/README.md, which are the steps of
- * tests/model/rc.pml.
+ * test_states.c - results of dpa_req_state() along the arrows of device/transport/README.md, which
+ * are the steps of tests/model/rc.pml.
  */
 #include "link/peer.h"
 #include "eu/progress.h"
@@ -39,7 +39,9 @@ static void modify(struct th *th, uint32_t state)
 	cr_assert_eq(dpa_hw_modify_qp(th->a.qp, &a, DPA_QPM_STATE), 0);
 }
 
-/* IDLE --doorbell--> SENDING --all sent--> WAITING --ACK--> IDLE */
+/*
+ * IDLE --doorbell--> SENDING --all sent--> WAITING --ACK--> IDLE
+ */
 Test(transport_states, of_a_message_that_goes_well)
 {
 	for (int wire_too = 0; wire_too < 2; wire_too++) {
@@ -57,7 +59,7 @@ Test(transport_states, of_a_message_that_goes_well)
 	}
 }
 
-/* A call does bounded work: what is left over is not waited for by anybody. */
+/* A call does bounded work: no thread waits for the rest. */
 Test(transport_states, between_two_calls_it_is_sending)
 {
 	struct th *th = rc();
@@ -78,13 +80,15 @@ Test(transport_states, between_two_calls_it_is_sending)
 	th_free(th);
 }
 
-/* SENDING --no room in the lane--> PENDED --progress--> SENDING */
+/*
+ * SENDING --no room in the ring--> `PENDED` --progress--> SENDING
+ */
 Test(transport_states, a_lane_without_room)
 {
 	struct th *th = rc();
 	struct dpa_rx *rx = &th->peer->rx[th->a.qp->lane];
 
-	post_writes(th, 1, 512 * 1024); /* twice what a lane's data area takes */
+	post_writes(th, 1, 512 * 1024); /* twice the size of a ring's data area */
 	th_ring(&th->a);
 	expect(th, PENDED);
 	dpa_progress_once(th->hw);
@@ -98,7 +102,7 @@ Test(transport_states, a_lane_without_room)
 	th_free(th);
 }
 
-/* SENDING --link not up--> PENDED */
+/* SENDING --link not up--> `PENDED` */
 Test(transport_states, a_peer_that_is_not_met_yet)
 {
 	struct th *th = rc();
@@ -164,7 +168,9 @@ Test(transport_states, a_window_that_is_full)
 	th_free(th);
 }
 
-/* SENDING --credits--> WAITING --news of them--> SENDING */
+/*
+ * SENDING --credits--> WAITING --new credits--> SENDING
+ */
 Test(transport_states, a_peer_without_receives)
 {
 	struct th *th = wire();
@@ -182,7 +188,7 @@ Test(transport_states, a_peer_without_receives)
 	th_free(th);
 }
 
-/* SQD holds new messages back, not what was sent before. */
+/* SQD holds new messages back, not messages that were sent before. */
 Test(transport_states, draining)
 {
 	struct th *th = rc();
@@ -202,7 +208,9 @@ Test(transport_states, draining)
 	th_free(th);
 }
 
-/* WAITING --RNR NAK--> TIMER --expiry--> SENDING from the PSN named */
+/*
+ * WAITING --RNR NAK--> TIMER --expiry--> SENDING from the given PSN
+ */
 Test(transport_states, the_rnr_timer)
 {
 	struct th *th = rc();
@@ -226,7 +234,9 @@ Test(transport_states, the_rnr_timer)
 	th_free(th);
 }
 
-/* WAITING --loss--> TIMER: nobody has the QPN */
+/*
+ * WAITING --loss--> TIMER: no process has the QPN
+ */
 Test(transport_states, the_retry_timer)
 {
 	struct th *th = rc();

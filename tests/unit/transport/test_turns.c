@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* XRC initiators (transport/xrc_branch.c): whom their turns go to, and how they begin. */
+/*
+ * test_turns.c - XRC initiators (transport/xrc_branch.c): the target replicas that they address,
+ * and the start of an ownership epoch.
+ */
 #include <criterion/criterion.h>
 #include <errno.h>
 #include "link/lane.h"
@@ -14,7 +17,7 @@ static struct th *initiators(void)
 		.type = DPA_QP_XRC_SEND, .psn = PSN0, .timeout = TIMEOUT, .retry = RETRY});
 }
 
-/* The turn that A's next packet is of. */
+/* Return the ownership epoch of A's next packet. */
 static uint32_t turn_of_next(struct th *th)
 {
 	struct th_pkt p;
@@ -24,7 +27,9 @@ static uint32_t turn_of_next(struct th *th)
 	return th_ext(&p)->turn;
 }
 
-/* A process without descriptors for another link: that was "transport retry counter exceeded". */
+/*
+ * A process without descriptors for another link: the error was "transport retry counter exceeded".
+ */
 Test(transport_turns, no_descriptor_to_meet_the_peer)
 {
 	struct th *th = initiators();
@@ -47,7 +52,7 @@ Test(transport_turns, no_descriptor_to_meet_the_peer)
 	th_free(th);
 }
 
-/* The question went to another process: its answer is not waited for. */
+/* The question went to another process: the requester does not wait for its answer. */
 Test(transport_turns, a_turn_begins_with_no_question_out)
 {
 	struct th *th = initiators();
@@ -61,8 +66,8 @@ Test(transport_turns, a_turn_begins_with_no_question_out)
 }
 
 /*
- * The first turn begins anew where its peer was looked for again: it still goes to a target that
- * expects what it was set up with. Not once something was acknowledged.
+ * The first epoch starts again if its peer was looked up again: its packets still go to a target
+ * that expects the initial PSN. Not after a packet was acknowledged.
  */
 /* IBA 9.7.4 (expected) */
 Test(transport_turns, the_first_turn_keeps_its_psns)

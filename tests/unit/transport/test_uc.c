@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Unreliable connected: no answers, what is lost is lost, and the next message is whole again. */
+/*
+ * test_uc.c - unreliable connected: no answers, lost packets stay lost, and the next message is
+ * whole again.
+ */
 #include <criterion/criterion.h>
 #include "transport/api.h"
 #include "harness.h"
@@ -47,7 +50,7 @@ Test(transport_uc, is_complete_when_it_was_sent)
 	th_free(th);
 }
 
-/* To another host, too: who saw the completion may write to the memory. */
+/* To another host, too: after the completion the program may write to the memory. */
 Test(transport_uc, what_is_complete_is_not_read_again)
 {
 	struct th *th = th_new(&(struct th_opt){.type = DPA_QP_UC, .psn = 0xfffffe, .wire = true});
@@ -85,7 +88,9 @@ Test(transport_uc, send_and_write_arrive)
 	th_free(th);
 }
 
-/* A message of three slots, of which one is lost: nothing of it; its receive serves the next. */
+/*
+ * A message of three entries, one of which is lost: it is dropped; its receive serves the next one.
+ */
 /* IBA 9.8.2 (gap) */
 Test(transport_uc, a_gap_drops_the_message)
 {
@@ -121,7 +126,9 @@ Test(transport_uc, no_receive_drops_the_message)
 	th_free(th);
 }
 
-/* No receive for the immediate at a WRITE's end: the responder took the next message for its rest.
+/*
+ * No receive for the immediate at the end of a WRITE: the responder took the next message for its
+ * rest.
  */
 Test(transport_uc, after_a_write_without_a_receive_the_next_message_goes)
 {
@@ -137,7 +144,10 @@ Test(transport_uc, after_a_write_without_a_receive_the_next_message_goes)
 	th_free(th);
 }
 
-/* A sender that gave a message up goes on with the next PSN: a FIRST or ONLY starts anew. */
+/*
+ * A sender that dropped a message continues with the next PSN: a FIRST or ONLY starts a new
+ * message.
+ */
 /* IBA 9.8.2 (start) */
 Test(transport_uc, a_new_message_in_the_middle_of_another_goes)
 {
@@ -153,7 +163,7 @@ Test(transport_uc, a_new_message_in_the_middle_of_another_goes)
 	th_free(th);
 }
 
-/* A packet of the message that cannot be: what follows was taken for the message's end. */
+/* A malformed packet of a message: the following packets were taken for the message's end. */
 /* IBA 9.8.2 (bad) */
 Test(transport_uc, a_bad_packet_drops_its_message)
 {
@@ -226,8 +236,10 @@ Test(transport_uc, a_local_fault_leads_to_sqe)
 	th_free(th);
 }
 
-/* A message that is longer than its receive is lost; the QP and the receive are there for the next:
- * whoever may send must not be able to stop the receiver. */
+/*
+ * A message that is longer than its receive is lost; the QP and the receive stay usable for the
+ * next one: a sender must not be able to stop the receiver.
+ */
 /* IBA 9.8.2 (bad), 9.8.2 (too-short) */
 Test(transport_uc, too_long_for_its_receive)
 {
@@ -274,8 +286,8 @@ Test(transport_uc, too_long_then_error)
 }
 
 /*
- * A packet without a receive waits in its lane for one that keeps up, however long its round over
- * 16 QPs takes, but not for one that has stopped posting; and once only, until it posts again.
+ * A packet without a receive waits in its ring for a receiver that keeps up, even if its round over
+ * 16 QPs takes long, but not for one that has stopped posting; and only once until it posts again.
  */
 Test(transport_uc, a_receiver_gets_a_moment_to_post)
 {
@@ -299,7 +311,7 @@ Test(transport_uc, a_receiver_gets_a_moment_to_post)
 	th_free(th);
 }
 
-/* How long the QP of a side takes to end, of which the rate lets nothing leave for so long. */
+/* Return the time that the end of a QP takes if its rate lets nothing leave for so long. */
 static uint64_t ends_in(struct th_side *s, uint64_t ns)
 {
 	uint64_t from = th_now;
@@ -314,7 +326,7 @@ static uint64_t ends_in(struct th_side *s, uint64_t ns)
 	return th_now - from;
 }
 
-/* The peer has taken all: it is no reason to drop what another QP has for it. */
+/* The peer has taken all packets: that is no reason to drop those of another QP. */
 Test(transport_uc, a_rate_that_holds_up_an_end_is_not_the_peers)
 {
 	struct th *th = uc();

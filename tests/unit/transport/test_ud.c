@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Unreliable datagram: Q_Keys, the 40 bytes in front of a receive, what is dropped. */
+/*
+ * test_ud.c - unreliable datagram: Q_Keys, the 40 bytes in front of a receive, dropped datagrams.
+ */
 #include <criterion/criterion.h>
 #include <sys/mman.h>
 #include "knobs.h"
@@ -136,7 +138,7 @@ Test(transport_ud, immediate_data_counts_in_the_length_of_the_grh)
 	}
 }
 
-/* Another Q_Key is dropped; one with its top bit set stands for the QP's own. */
+/* Another Q_Key is dropped; a Q_Key with its top bit set stands for the QP's own. */
 /* IBA 9.6 (qkey), 9.6 (privileged-qkey) */
 Test(transport_ud, q_key)
 {
@@ -204,7 +206,9 @@ Test(transport_ud, too_long_and_wrong_operations_are_local_errors)
 	}
 }
 
-/* The limit is the port's active MTU, also on this host, for one peer, nobody and a group. */
+/*
+ * The limit is the port's active MTU, also on this host, for one peer, for no peer and for a group.
+ */
 /* IBA 9.8.3 (length) */
 Test(transport_ud, longer_than_the_active_mtu)
 {
@@ -256,8 +260,10 @@ Test(transport_ud, inline_and_whole_mtu)
 	th_free(th);
 }
 
-/* A datagram that is longer than its receive is lost; the QP and the receive are there for the
- * next. */
+/*
+ * A datagram that is longer than its receive is lost; the QP and the receive stay usable for the
+ * next one.
+ */
 /* IBA 9.8.3 (lost), 9.8.3 (too-short) */
 Test(transport_ud, too_long_for_its_receive)
 {
@@ -288,7 +294,7 @@ Test(transport_ud, too_long_for_its_receive)
 
 /*
  * A receive whose memory is unmapped meanwhile, as UCX 1.13 leaves its own when it ends: the thread
- * that happens to find the datagram is not the one to pay for it.
+ * that finds the datagram must not fail.
  */
 Test(transport_ud, a_receive_that_is_unmapped)
 {
@@ -311,7 +317,7 @@ Test(transport_ud, a_receive_that_is_unmapped)
 	th_free(th);
 }
 
-/* Of all packets that a sent, those of this length: how many went to each side. */
+/* Count the copies of this length among all packets that a sent: the number for each side. */
 static void take_copies(struct th *th, uint32_t len, uint32_t n, uint32_t to[2])
 {
 	struct th_pkt p;
@@ -321,7 +327,7 @@ static void take_copies(struct th *th, uint32_t len, uint32_t n, uint32_t to[2])
 			to[p.s.dqpn == th->b.qp->qpn]++;
 }
 
-/* A copy that had to wait is sent once, and those that went before it are not sent again. */
+/* A copy that had to wait is sent once, and earlier copies are not sent again. */
 Test(transport_ud, a_group_goes_on_where_it_waited)
 {
 	struct th *th = ud();
@@ -329,14 +335,14 @@ Test(transport_ud, a_group_goes_on_where_it_waited)
 	uint32_t to[2] = {0}, n = 0, turns = 0;
 	struct dpa_cqe e;
 
-	do { /* until the lane has no room */
+	do { /* until the ring has no room */
 		send_av(&th->a, &one, 8, DPA_OP_SEND);
 		cr_assert_lt(n++, 100000u);
 	} while (th_poll(&th->a.scq, &e));
 	th_members[0] = th_members[2] = th->b.qp->qpn;
 	th_members[1] = th->a.qp->qpn;
 	send_av(&th->a, &all, 9, DPA_OP_SEND);
-	do { /* a slot at a time: one waits behind the other */
+	do { /* one entry at a time: one waits after the other */
 		take_copies(th, 9, 1, to);
 		turns++;
 	} while (th_tick(th));
@@ -356,7 +362,7 @@ Test(transport_ud, a_group_goes_on_where_it_waited)
 	th_free(th);
 }
 
-/* A fault of the sender is found before anybody has a copy; the send after it begins anew. */
+/* A fault of the sender is found before any member has a copy; the next send begins normally. */
 Test(transport_ud, a_group_and_a_bad_key)
 {
 	struct th *th = ud();
@@ -399,7 +405,7 @@ Test(transport_ud, a_group_under_another_qpn_is_nobody)
 	th_free(th);
 }
 
-/* The peer is met in the midst of it. */
+/* The peer is met in the middle of it. */
 static struct th *meeting;
 static uint32_t until_met;
 
@@ -428,7 +434,7 @@ static void destroy_a(struct th *th)
 	th->a.qp = NULL;
 }
 
-/* Everything that lies in the lane of a QP that is gone. */
+/* Count all entries in the ring of a QP that is gone. */
 static uint32_t arrived(struct th *th, uint32_t lane)
 {
 	struct th_pkt p;
@@ -440,10 +446,12 @@ static uint32_t arrived(struct th *th, uint32_t lane)
 	return n;
 }
 
-/* A process posts to one that it has not met, and destroys the QP: an adapter has sent by then. */
+/*
+ * A process posts to a peer that it has not met, and destroys the QP: an adapter has sent by then.
+ */
 Test(transport_ud, what_was_posted_leaves_before_the_qp_ends)
 {
-	for (uint32_t n = 1; n <= 100; n += 99) { /* more than one call sends, too */
+	for (uint32_t n = 1; n <= 100; n += 99) { /* more than one call may send, too */
 		for (int met = 0; met < 2; met++) {
 			struct th *th = ud();
 			struct dpa_wqe_av av = av_to(&th->b, 0);
@@ -463,7 +471,7 @@ Test(transport_ud, what_was_posted_leaves_before_the_qp_ends)
 	}
 }
 
-/* A peer that never introduces itself holds it up for a time, not for ever. */
+/* A peer that never introduces itself delays it for a limited time. */
 Test(transport_ud, a_destruction_waits_for_a_second_at_most)
 {
 	struct th *th = ud();
@@ -480,7 +488,7 @@ Test(transport_ud, a_destruction_waits_for_a_second_at_most)
 	th_free(th);
 }
 
-/* How long it takes to destroy it with five datagrams that nobody takes. */
+/* Return the time to destroy it with five datagrams that no peer takes. */
 static uint64_t destroys_in(struct th_side *side, const struct dpa_wqe_av *av)
 {
 	uint64_t from = th_now;
@@ -544,7 +552,7 @@ static void forgets(void)
 	atomic_store(&meeting->peer->left_at, 0);
 }
 
-/* Of a context that is closed all QPs have one second together. */
+/* When a context is closed all its QPs share one second. */
 Test(transport_ud, the_qps_of_a_context_wait_for_a_second_together)
 {
 	struct th *th = ud();
@@ -576,7 +584,7 @@ Test(transport_ud, the_qps_of_a_context_wait_for_a_second_together)
 	th_free(th);
 }
 
-/* Without a GRH the 40 bytes are there, undefined; slid and sl are those of the sender. */
+/* Without a GRH the 40 bytes exist, undefined; slid and sl are those of the sender. */
 Test(transport_ud, addressed_by_lid)
 {
 	struct th *th = ud();

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Data that is ahead of the end of a connection, and completions that the program has not polled. */
+/*
+ * test_unread.c - data before the end of a connection, and completions that the program has not
+ * polled.
+ */
 #include <criterion/criterion.h>
 #include "gsi/endpoint.h"
 #include "harness.h"
@@ -8,12 +11,12 @@
 #include "eu/peer_end.h"
 #include "eu/drain.h"
 
-#define NO_QP 0xabcdefu /* as the messages of UCX's ids name: it is gone */
+#define NO_QP 0xabcdefu /* as in the messages of UCX's ids: the QP is gone */
 
 static struct th *th;
 static struct dpa_hw_gsi gsi;
 
-/* In place of link/peer.c, for the one peer of the harness. */
+/* Replace link/peer.c, for the only peer of the harness. */
 void dpa_peers_drain(struct dpa_hw *hw)
 {
 	while (dpa_lane_drain(&th->peer->rx[0]))
@@ -61,7 +64,7 @@ Test(transport_unread, data_in_the_ring_is_taken_in_first)
 	cr_expect_not(dpa_hw_gsi_unread(&gsi, th->a.qp->qpn));
 }
 
-/* A QP that is gone stands for all of the process that are connected. */
+/* A QP that is gone stands for all connected QPs of the process. */
 Test(transport_unread, a_qp_that_is_gone)
 {
 	struct dpa_cqe e;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * A poster that maps the queues and may write anything there at any time: eu/watch.c with the
- * transport behind it. docs/device-reference.md, 2.4.
+ * test_watch.c - a poster that maps the queues and may write anything to them at any time:
+ * eu/watch.c with the real transport. docs/device-reference.md, 2.4.
  */
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -28,7 +28,7 @@ static void over(struct th *th)
 	th_free(th);
 }
 
-/* The EU comes by. */
+/* Let the EU poll. */
 static void look(struct th *th)
 {
 	struct dpa_hw_qp *qp = th->a.qp;
@@ -39,7 +39,7 @@ static void look(struct th *th)
 	dpa_qp_leave(qp);
 }
 
-/* Into the SQ alone. */
+/* Write to the SQ only. */
 static void put(struct th *th, const struct th_wr *wr)
 {
 	const uint32_t pi = __atomic_load_n(&th->a.dbrec.sq_pi, __ATOMIC_RELAXED);
@@ -86,7 +86,7 @@ static void expect_none(struct th *th)
 	cr_expect_not(th_poll(&th->a.scq, &e));
 }
 
-/* In place of the wake-up of the EU. */
+/* Replaces the wake-up of the EU. */
 static uint32_t kicks;
 
 void dpa_hw_kick_sq(struct dpa_hw_qp *qp)
@@ -95,7 +95,10 @@ void dpa_hw_kick_sq(struct dpa_hw_qp *qp)
 	kicks++;
 }
 
-/* Nobody calls modify: the EU sleeps without a timer, and the word was looked at in vain. */
+/*
+ * Return the program calls no verb: the EU sleeps without a timer, and had polled the word without
+ * success.
+ */
 static void error_of_the_device(uint32_t state)
 {
 	struct th *th = watched(&(struct th_opt){0});
@@ -126,7 +129,7 @@ Test(transport_watch, an_error_of_the_device_makes_the_eu_look)
 	error_of_the_device(DPA_QPS_RTR);
 }
 
-/* Many laps of the ring, with WQEs of one block and of several across its end. */
+/* Many laps of the ring, with WQEs of one block, and of several across its end. */
 Test(transport_watch, posts)
 {
 	struct th *th = watched(&(struct th_opt){0});
@@ -153,7 +156,7 @@ Test(transport_watch, posts)
 	over(th);
 }
 
-/* The copy that was taken is sent, sent again and completed. */
+/* The copy is sent, sent again and completed. */
 Test(transport_watch, what_is_written_later_has_no_effect)
 {
 	struct th *th = watched(&(struct th_opt){.lossy = true, .timeout = 14, .retry = 7});
@@ -179,7 +182,7 @@ Test(transport_watch, what_is_written_later_has_no_effect)
 	over(th);
 }
 
-/* The good ones in front are carried out, then one error completion; the rest is not looked at. */
+/* The good ones in front are carried out, then one error completion; the rest is ignored. */
 static void broken_by(uint8_t nbb)
 {
 	struct th *th = watched(&(struct th_opt){0});
@@ -215,7 +218,7 @@ Test(transport_watch, a_wqe_of_a_wrong_length)
 	broken_by(255);
 }
 
-/* Inline data has no SGEs: the one that is there was never checked. */
+/* Inline data has no SGEs: an SGE in its place was never checked. */
 Test(transport_watch, inline_data_with_an_sge)
 {
 	struct th *th = watched(&(struct th_opt){0});
@@ -230,7 +233,7 @@ Test(transport_watch, inline_data_with_an_sge)
 	over(th);
 }
 
-/* Words that are no producer index, behind two good WQEs. */
+/* Values that are no producer index, after two good WQEs. */
 Test(transport_watch, a_word_that_is_no_producer_index)
 {
 	const uint64_t bad[] = {1,     0,	   2 + 257,  1ull << 32 | 2,
@@ -255,7 +258,7 @@ Test(transport_watch, a_word_that_is_no_producer_index)
 	}
 }
 
-/* There is no room for one that fails: the end of those that are there tells it. */
+/* There is no room for a failing WQE: the end of the present ones reports it. */
 Test(transport_watch, a_wrong_word_with_a_full_ring)
 {
 	struct th *th = watched(&(struct th_opt){0});
@@ -276,7 +279,7 @@ Test(transport_watch, a_wrong_word_with_a_full_ring)
 	over(th);
 }
 
-/* The record has two writers then, which it must not: found out as a WQE of another index. */
+/* The record then has two writers, which is not allowed: detected as a WQE of another index. */
 Test(transport_watch, sq_pi_is_the_device_s)
 {
 	const uint32_t types[] = {DPA_QP_RC, DPA_QP_UC};
@@ -294,7 +297,7 @@ Test(transport_watch, sq_pi_is_the_device_s)
 		}
 }
 
-/* As by verbs: what is posted in the error state comes back. RESET makes all as it was. */
+/* As by verbs: posts in the error state come back. RESET restores the initial state. */
 Test(transport_watch, the_error_state_and_reset)
 {
 	struct th *th = watched(&(struct th_opt){0});
@@ -328,7 +331,7 @@ Test(transport_watch, only_an_empty_queue_can_be_watched)
 	th_settle(th);
 	cr_expect_eq(dpa_hw_watch_sq(th->a.qp, &word), 0);
 	cr_expect_eq(dpa_hw_watch_sq(th->a.qp, &word), EBUSY, "watched");
-	/* between two watches what was taken is carried out */
+	/* between two watches the taken WQEs are carried out */
 	put(th, &wr);
 	store(th);
 	cr_expect_eq(dpa_hw_watch_sq(th->a.qp, NULL), 0);
@@ -347,7 +350,7 @@ Test(transport_watch, only_an_empty_queue_can_be_watched)
 
 enum { ROUNDS = 20000, PAGE = 4096 };
 
-/* A WQE whose fields are right, wrong, or near the limits, one by one. */
+/* Write a WQE whose fields are right, wrong, or near the limits, one by one. */
 static void make_garbage(struct th *th, uint64_t *seed)
 {
 	static const uint8_t ops[] = {DPA_OP_RDMA_WRITE,  DPA_OP_SEND,	    DPA_OP_RDMA_READ,
@@ -372,7 +375,7 @@ static void make_garbage(struct th *th, uint64_t *seed)
 			w[i] = (uint64_t)th_rand(seed) << 32 | th_rand(seed);
 }
 
-/* The same beside others that store there: in words. */
+/* Do the same beside other writers: in words. */
 static void put_garbage(struct th *th, uint64_t *seed)
 {
 	static uint8_t made[DPA_WQEBB << TH_LOG_SQ] __attribute__((aligned(64)));
@@ -397,7 +400,7 @@ struct scribbler {
 	_Atomic bool stop;
 };
 
-/* Words of the SQ and of the doorbell record, while the device reads them. */
+/* Write words of the SQ and of the doorbell record while the device reads them. */
 static void *scribble(void *arg)
 {
 	struct scribbler *s = arg;
@@ -415,7 +418,10 @@ static void *scribble(void *arg)
 	return NULL;
 }
 
-/* Everything that the poster may reach is registered; what lies beside it is not, and stays. */
+/*
+ * All memory that the poster may use is registered; the memory beside it is not, and must not
+ * change.
+ */
 static void hostile_life(uint64_t seed, bool beside)
 {
 	const uint32_t types[] = {DPA_QP_RC, DPA_QP_UC};

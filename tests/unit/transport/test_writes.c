@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Short WRITEs in a row meet their memory together (writes.h). Nothing that anybody can see may
- * tell that from one after the other.
+ * test_writes.c - consecutive short WRITEs access their memory together (writes.h). No visible
+ * effect may distinguish that from one after the other.
  */
 #include "link/lane.h"
 #include "ctx/stage.h"
@@ -14,7 +14,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#define AREA  65536u /* of B's memory: what WRITEs go to; behind it, what SENDs do */
+#define AREA  65536u /* of B's memory: target of WRITEs; behind it, that of SENDs */
 #define MOST  150u
 #define SEEDS TH_FEWER(400)
 
@@ -38,7 +38,9 @@ static void receive(struct th *th)
 static const uint8_t ops[] = {DPA_OP_SEND, DPA_OP_RDMA_WRITE_IMM, DPA_OP_RDMA_READ,
 			      DPA_OP_ATOMIC_FA};
 
-/* Most are short WRITEs. Some lists have one with a key that is none, or beyond what it names. */
+/*
+ * Post a list, mostly short WRITEs. Some lists have one with an invalid key, or beyond its region.
+ */
 static void post(struct th *th, uint64_t *seed)
 {
 	const bool bad = th_rand(seed) % 4 == 0;
@@ -104,7 +106,7 @@ static void look(struct th *th, struct trace *t)
 	memcpy(t->events, th->events, sizeof(t->events));
 }
 
-/* Calls of the stage: the second word of its first piece. */
+/* Return the calls of the bounce buffer: the second word of its first segment. */
 static uint64_t calls(const struct th *th)
 {
 	return ((const uint64_t *)(void *)th->hw->stage.base)[1];
@@ -208,7 +210,9 @@ Test(transport_writes, one_call_and_one_ack)
 	th_free(th);
 }
 
-/* The memory of one in the middle is gone: those before it are done, it fails, none behind it is.
+/*
+ * The memory of one in the middle is gone: earlier ones are executed, it fails, later ones are not
+ * executed.
  */
 /* IBA 9.7.4 (key-access) */
 Test(transport_writes, up_to_one_whose_memory_is_gone)
@@ -270,7 +274,7 @@ static void spoil(struct th_pkt *p, enum wrong what)
 	p->s.flags |= what == FETCHED ? DPA_PKT_PULL : what == PIECES ? DPA_PKT_IOV : 0;
 }
 
-/* Whatever is not as it must be is for the responder, and so is what comes behind it. */
+/* The responder handles each invalid WRITE, and the packets after it. */
 /* IBA 9.7.4 (key), 9.6 (sender) */
 Test(transport_writes, what_is_not_for_here)
 {

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * XRC targets and their branches (transport/xrc_branch.c): whom a turn is taken from, and what a branch
- * makes of its target's record. The initiators are the harness's two QPs: A is the one that the
- * target is connected to, B was it before.
+ * test_xrc.c - XRC targets and their replicas (transport/xrc_branch.c): the initiators from which
+ * an ownership epoch is accepted, and the use of the target's record by a replica. The initiators
+ * are the harness's two QPs: the target is connected to A; before it was connected to B.
  */
 #include <criterion/criterion.h>
 #include <sys/eventfd.h>
@@ -25,8 +25,8 @@ struct xrc {
 	struct th *th;
 	struct dpa_hw_srq srq;
 	uint32_t xrcd;
-	struct dpa_board_qpinfo rec;   /* what the target's process says of it */
-	struct dpa_hw_qp *tgt, *other; /* `other`: the branch of one that is the same elsewhere */
+	struct dpa_board_qpinfo rec;   /* record that the target's process publishes */
+	struct dpa_hw_qp *tgt, *other; /* `other`: replica of an equal target elsewhere */
 };
 
 static struct xrc x;
@@ -115,7 +115,7 @@ static void end(void)
 
 TestSuite(transport_xrc, .init = begin, .fini = end, .timeout = 60);
 
-/* A WRITE of LEN bytes; is it there? */
+/* Send a WRITE of LEN bytes; return whether it arrived. */
 static bool write_by(struct dpa_hw_qp *qp, struct dpa_peer *from, struct th_side *ini, uint32_t psn,
 		     uint32_t turn)
 {
@@ -139,7 +139,7 @@ static bool write_by(struct dpa_hw_qp *qp, struct dpa_peer *from, struct th_side
 	return th_check(at, LEN, psn);
 }
 
-/* Of a process that has A's number too, or had it: it hears nothing. */
+/* A peer that has A's number too, or had it: it gets nothing. */
 static struct dpa_peer *somebody_else(void)
 {
 	static struct dpa_peer p;
@@ -152,7 +152,7 @@ static struct dpa_peer *somebody_else(void)
 	return &p;
 }
 
-/* `first`: of A's first turn. */
+/* `first`: PSN of A's first epoch. */
 static void only_its_initiator(struct dpa_hw_qp *qp, uint32_t first)
 {
 	struct dpa_peer *peer = x.th->peer;
@@ -182,7 +182,7 @@ Test(transport_xrc, turns_of_the_branchs_initiator_only)
 	only_its_initiator(x.other, 1);
 }
 
-/* In the error state nobody's turn begins. */
+/* In the error state no epoch begins. */
 /* IBA 9.6 (state) */
 Test(transport_xrc, no_turn_of_one_in_error)
 {
@@ -201,7 +201,7 @@ Test(transport_xrc, no_turn_of_one_by_the_wire)
 	dpa_qp_set_flags(x.tgt, 0);
 }
 
-/* Permissions of the target's process, from when it has published them; the same connection. */
+/* Permissions of the target's process, once it has published them; the same connection. */
 Test(transport_xrc, a_branch_permits_what_its_target_does)
 {
 	struct dpa_peer *peer = x.th->peer;
@@ -219,14 +219,14 @@ Test(transport_xrc, a_branch_permits_what_its_target_does)
 	cr_expect_not(write_by(x.other, peer, a, PSN0 + 2, 0), "not permitted any more");
 }
 
-static struct dpa_board_qpinfo shown; /* when the target looked for its peer */
+static struct dpa_board_qpinfo shown; /* copy of the record when the target looked for its peer */
 
 static void note(void)
 {
 	shown = x.rec;
 }
 
-/* The record shows a connection when all of it is there, and until it ends. */
+/* The record shows a connection when it is complete, and until it ends. */
 Test(transport_xrc, what_a_target_shows_of_its_connections)
 {
 	uint32_t conn = x.rec.conn;
@@ -248,7 +248,7 @@ Test(transport_xrc, what_a_target_shows_of_its_connections)
 	cr_expect_eq(x.rec.conn, 0u, "reset");
 }
 
-/* It is in RTR, but not all of its record is of the new connection. */
+/* It is in RTR, but its record is only partly that of the new connection. */
 Test(transport_xrc, a_branch_waits_for_the_connection)
 {
 	struct dpa_peer *peer = x.th->peer;
@@ -291,7 +291,7 @@ Test(transport_xrc, a_branch_leaves_the_grant_of_its_number_alone)
 	atomic_store(at, 0);
 }
 
-/* ibv_xsrq_pingpong brings its targets to RTS, too: they have no queue to look into. */
+/* ibv_xsrq_pingpong moves its targets to RTS, too: they have no queue to check. */
 Test(transport_xrc, the_initiators_process_dies)
 {
 	static const uint8_t states[] = {DPA_QPS_RTR, DPA_QPS_RTS, DPA_QPS_SQD};
@@ -310,7 +310,7 @@ Test(transport_xrc, the_initiators_process_dies)
 	}
 }
 
-/* A WRITE of `len` bytes by A into its own lane, as its number `n`; false: the lane is full. */
+/* Put a WRITE of `len` bytes by A on its own ring, as its number `n`; false: the ring is full. */
 static bool write_on_lane(uint32_t dqpn, uint32_t turn, uint32_t n, uint32_t len)
 {
 	struct dpa_tx *tx = &x.th->peer->tx[x.th->a.qp->lane];
@@ -338,7 +338,7 @@ static bool write_on_lane(uint32_t dqpn, uint32_t turn, uint32_t n, uint32_t len
 	return true;
 }
 
-/* Its sender fills the lane meanwhile. */
+/* Its sender fills the ring meanwhile. */
 Test(transport_xrc, what_waits_for_its_branch_keeps_its_bytes)
 {
 	const uint32_t len = 1000;
@@ -360,15 +360,15 @@ Test(transport_xrc, what_waits_for_its_branch_keeps_its_bytes)
 	pthread_mutex_lock(&x.th->hw->ctl);
 	cr_assert_eq(dpa_branch_get(&x.th->ctx, x.xrcd, qpn, &x.other), 0);
 	pthread_mutex_unlock(&x.th->hw->ctl);
-	while (dpa_lane_drain(rx)) /* ACKs lie in it, too */
+	while (dpa_lane_drain(rx)) /* ACKs are in it, too */
 		;
 	for (uint32_t i = 0; i < n; i++)
 		cr_expect(th_check(x.th->b.mem + (size_t)i * len, len, i + 1), "message %u", i);
 }
 
 /*
- * A branch has a QP's place, but is none of this process. The progress thread sleeps for good without
- * QPs, and the first one wakes it.
+ * A replica has a QP's place, but is no QP of this process. The progress thread sleeps without a
+ * timer if there are no QPs, and the first one wakes it.
  */
 Test(transport_xrc, the_first_qp_behind_a_branch_wakes_the_progress_thread)
 {
@@ -383,7 +383,7 @@ Test(transport_xrc, the_first_qp_behind_a_branch_wakes_the_progress_thread)
 	branch_off();
 	hw->fd.wake = eventfd(0, EFD_NONBLOCK | EFD_CLOEXEC);
 	cr_assert_geq(hw->fd.wake, 0);
-	hw->num.qp = 0; /* as if those of the test were another process's */
+	hw->num.qp = 0; /* as if those of the test belonged to another process */
 	atomic_store(&hw->sleep.service, 1);
 	cr_assert_eq(dpa_hw_create_qp(&x.th->ctx, &a, &qp, &info), 0);
 	cr_expect_eq(eventfd_read(hw->fd.wake, &v), 0, "the first one");
@@ -398,8 +398,8 @@ Test(transport_xrc, the_first_qp_behind_a_branch_wakes_the_progress_thread)
 }
 
 /*
- * Its initiator's first turn began at any PSN, and so did one that was begun again behind a loss:
- * PSNs that did not fit, and a target that was set up again, succeeded.
+ * Its initiator's first epoch began at any PSN, and so did one that began again after a loss: PSNs
+ * that did not fit, and a target that was set up again, succeeded.
  */
 /* IBA 9.7.4 (expected) */
 Test(transport_xrc, psns_of_a_turn_that_keeps_them)
@@ -425,7 +425,8 @@ Test(transport_xrc, psns_of_a_turn_that_keeps_them)
 
 static uint8_t rwqes[4 * 64] __attribute__((aligned(64)));
 static struct dpa_dbrec srq_rec;
-static int shown_cqes, shown_early; /* completions, those that were there before their ACK */
+/* completions; completions that were visible before their ACK */
+static int shown_cqes, shown_early;
 
 static uint32_t on_lane(uint32_t lane)
 {
@@ -434,7 +435,7 @@ static uint32_t on_lane(uint32_t lane)
 	return x.th->peer->tx[lane].head - atomic_load(&rx->next);
 }
 
-/* A completion becomes visible: the ACK of all that was received must be in the ring. */
+/* Handle a visible completion: the ACK of all received messages must be in the ring. */
 static void completion_shows(void *arg)
 {
 	const struct dpa_tx *tx = arg;
@@ -446,7 +447,7 @@ static void completion_shows(void *arg)
 		       s->psn != ((x.tgt->resp.epsn - 1) & DPA_PSN_MASK);
 }
 
-/* Posts n receives to the SRQ of its domain and arms the CQ. */
+/* Post n receives to the SRQ of its domain and arm the CQ. */
 static void post_receives(uint32_t n)
 {
 	memset(&srq_rec, 0, sizeof(srq_rec));
@@ -469,7 +470,7 @@ static void post_receives(uint32_t n)
 	x.srq.cq->armed = 1;
 }
 
-/* A SEND of LEN bytes by A on the target's lane, as its number `n`; false: the lane is full. */
+/* Put a SEND of LEN bytes by A on the target's ring, as its number `n`; false: the ring is full. */
 static bool send_on_lane(uint32_t n)
 {
 	struct dpa_tx *tx = &x.th->peer->tx[x.tgt->lane];
@@ -492,9 +493,9 @@ static bool send_on_lane(uint32_t n)
 }
 
 /*
- * The program that receives a message at an XRC target answers by another QP. The answer travelled
- * in another ring than the ACK, and the completion was visible first: ib_send_lat -c XRC -e of
- * perftest 4.5 failed, for it takes an event of either CQ for one of its send CQ.
+ * The program that receives a message at an XRC target answers by another QP. The answer used
+ * another ring than the ACK, and the completion was visible first: ib_send_lat -c XRC -e of
+ * perftest 4.5 failed, because it takes an event of either CQ for one of its send CQ.
  */
 Test(transport_xrc, the_ack_is_on_its_way_when_the_completion_shows)
 {
@@ -509,7 +510,7 @@ Test(transport_xrc, the_ack_is_on_its_way_when_the_completion_shows)
 	cr_expect_eq(on_lane(lane), 1u, "%u: one ACK for all three", on_lane(lane));
 	x.srq.cq->armed = 1;
 	cr_assert(send_on_lane(3));
-	/* the ACK, which is for nobody here, and the message */
+	/* the ACK, which no QP here takes, and the message */
 	while (dpa_lane_drain(&x.th->peer->rx[lane]))
 		;
 	cr_expect_eq(shown_cqes, 2);
@@ -517,7 +518,7 @@ Test(transport_xrc, the_ack_is_on_its_way_when_the_completion_shows)
 	cr_expect_eq(x.tgt->resp.epsn, PSN0 + 4u);
 }
 
-/* A SEND of LEN bytes by A, as its number `n`, by no lane; under the target's lock. */
+/* Give a SEND of LEN bytes by A, as its number `n`, without a ring; under the target's lock. */
 static void give_send(uint32_t n)
 {
 	struct th_pkt p;
@@ -529,7 +530,9 @@ static void give_send(uint32_t n)
 	dpa_transport_rx(x.tgt, x.th->peer, &p.s, p.data);
 }
 
-/* A packet that comes alone, as off the wire to a capture: its completion is not collected. */
+/*
+ * A packet that arrives alone, as from the wire or for a capture: its completion is not collected.
+ */
 Test(transport_xrc, the_ack_is_on_its_way_when_a_completion_shows_at_once)
 {
 	const struct dpa_tx *tx = &x.th->peer->tx[x.tgt->lane];
@@ -550,7 +553,7 @@ Test(transport_xrc, the_ack_is_on_its_way_when_a_completion_shows_at_once)
 	cr_expect_eq(shown_early, 0);
 }
 
-/* A batch off the wire has one ACK, in front of its completions: none is put off behind them. */
+/* A batch from the wire has one ACK, before its completions: none is delayed until after them. */
 Test(transport_xrc, a_batch_off_the_wire_has_one_ack)
 {
 	struct dpa_tx *tx = &x.th->peer->tx[x.tgt->lane];
@@ -597,7 +600,7 @@ Test(transport_xrc, packets_of_all_xrc_qps_keep_one_order)
 		cr_assert_eq(dpa_hw_destroy_qp(qp[i]), 0);
 }
 
-/* Fills the ring of the target with entries that no QP takes. */
+/* Fill the ring of the target with entries that no QP takes. */
 static void fill_lane(void)
 {
 	struct dpa_tx *tx = &x.th->peer->tx[x.tgt->lane];
@@ -639,7 +642,7 @@ Test(transport_xrc, an_ack_without_room_holds_back_what_answers)
 		if (n == 0)
 			flush_target();
 		else
-			target_modify(DPA_QPS_RESET, 0, 0); /* sends it, too */
+			target_modify(DPA_QPS_RESET, 0, 0); /* also sends it */
 		cr_expect_eq(on_lane(x.tgt->lane), 1u);
 		cr_expect_eq(tx->acks_waiting, 0u, "%u", tx->acks_waiting);
 		while (dpa_lane_drain(rx))
@@ -647,7 +650,7 @@ Test(transport_xrc, an_ack_without_room_holds_back_what_answers)
 	}
 }
 
-/* The ring has no room even when the target is reset. */
+/* The ring still has no room when the target is reset. */
 Test(transport_xrc, a_target_that_is_reset_holds_back_nobody)
 {
 	struct dpa_tx *tx = &x.th->peer->tx[x.tgt->lane];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The way between two QPs that both have the other one as on another host: a slot is cut into
- * packets of at most a path MTU, each is written as bytes and read again.
+ * wirelike.c - the link between two QPs that treat each other as QPs of another host: an entry is
+ * cut into packets of at most a path MTU; each is encoded to bytes and decoded again.
  */
 #include <criterion/criterion.h>
 #include "link/lane.h"
@@ -32,7 +32,7 @@ static uint8_t opcode_of(uint8_t op, bool first, bool last)
 				       : DPA_BTH_SEND_LAST);
 }
 
-/* The slot's payload, from wherever it lies. */
+/* Copy the entry's payload, from any place. */
 void th_wire_hold(struct th_cut *w, const struct th_pkt *p, uint32_t mtu)
 {
 	const struct dpa_pull *v = (const struct dpa_pull *)p->data;

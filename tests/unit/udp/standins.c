@@ -76,7 +76,7 @@ int dpa_port_find(struct dpa_port *port, const uint8_t gid[16])
 	return memcmp(gid, ut_gid, 16) ? -1 : 0;
 }
 
-/* Weak: tests of what needs more have their own. */
+/* Weak: tests that need more link their own. */
 __attribute__((weak)) int dpa_port_gid(struct dpa_port *port, uint32_t index,
 				       struct dpa_hw_gid *gid)
 {
@@ -116,7 +116,7 @@ void dpa_frame_in(struct dpa_hw *hw, struct dpa_peer *peer, const struct dpa_fra
 	memcpy(ut_in.first, f->p, f->n < 16 ? f->n : 16);
 }
 
-/* A network that delays nothing. */
+/* A network without delay. */
 void dpa_inspect(struct dpa_hw *hw, enum dpa_inspect_at at, const struct dpa_frame *f,
 		 dpa_inspect_emit_fn *emit, void *arg)
 {
@@ -177,7 +177,7 @@ struct call {
 	uint32_t what, n;
 };
 
-/* One datagram: 1 our QPN's, 2 another packet, 0 a probe, -1 nothing. */
+/* Take one datagram: 1 for our QPN, 2 another packet, 0 a probe, -1 nothing. */
 static int take_one(struct dpa_hw *hw, uint32_t qpn)
 {
 	uint8_t p[64];
@@ -195,10 +195,10 @@ static void wait_readable(struct dpa_hw *hw)
 	struct pollfd p = {.fd = dpa_udp_fd(hw->udp), .events = POLLIN};
 
 	if (poll(&p, 1, 10000) != 1)
-		_exit(3); /* the test sees its call unanswered */
+		_exit(3); /* the test sees no answer to its command */
 }
 
-/* A QPN of another block than this one, about to be used. */
+/* Allocate a QPN of another block than this one, about to be used. */
 static uint32_t new_block(struct dpa_hw *hw, uint32_t old)
 {
 	uint32_t qpn;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* standins.h - processes of boards that do nothing but UDP, told what to do over a socket. */
+/* standins.h - processes of boards that only do UDP, controlled over a socket. */
 #ifndef UDP_STANDINS_H
 #define UDP_STANDINS_H
 
@@ -10,9 +10,9 @@
 #include "link/udp/steer.h"
 
 extern char ut_log[512];     /* the last line logged here */
-extern uint32_t ut_peer_qpn; /* dpa_peer_of_qpn(): whose; 0: nobody's */
+extern uint32_t ut_peer_qpn; /* owner that dpa_peer_of_qpn() returns; 0: none */
 extern struct dpa_peer *ut_peer;
-extern uint8_t ut_gid[16]; /* the one address that is this host's */
+extern uint8_t ut_gid[16]; /* the only address of this host */
 
 /* Arguments of dpa_frame_in(). */
 struct ut_in {
@@ -24,7 +24,7 @@ struct ut_in {
 };
 extern struct ut_in ut_in;
 
-/* A function of this process on the board at path; NULL with errno. */
+/* Open a function of this process on the board at path; NULL with errno. */
 struct dpa_hw *ut_open(const char *path);
 void ut_close(struct dpa_hw *hw);
 
@@ -36,18 +36,18 @@ struct ut_proc {
 	uint32_t qpn, num;
 };
 
-/* A network namespace with lo up; false: not allowed. */
+/* Make a network namespace with lo up; false: not allowed. */
 bool ut_netns(void);
-/* Starts a process on that board as that user (0: as we are). */
+/* Start a process on that board as that user (0: the present one). */
 void ut_start(struct ut_proc *p, const char *path, uid_t uid);
 int ut_udp_open(struct ut_proc *p);   /* 0 or errno */
 uint32_t ut_state(struct ut_proc *p); /* enum dpa_udp_state */
 void ut_tick(struct ut_proc *p);      /* dpa_udp_tick() */
-void ut_learn(struct ut_proc *p);     /* takes probes until it knows its place: 10 s at most */
-void ut_new_block(struct ut_proc *p); /* its QPN is of another block now, and RTR */
-bool ut_built(struct ut_proc *p);     /* has the kernel the map that is wanted? */
+void ut_learn(struct ut_proc *p);     /* takes probes until it has found its place: 10 s at most */
+void ut_new_block(struct ut_proc *p); /* moves its QPN to another block, in RTR */
+bool ut_built(struct ut_proc *p);     /* returns whether the kernel has the requested map */
 uint32_t ut_take(struct ut_proc *p, uint32_t n); /* takes n packets; those for its own QPN */
-uint32_t ut_pending(struct ut_proc *p);		 /* takes what is there */
+uint32_t ut_pending(struct ut_proc *p);		 /* takes the present packets */
 uint32_t ut_udp_leave(struct ut_proc *p);	 /* packets passed on, so far */
 void ut_udp_close(struct ut_proc *p);
 void ut_logged(struct ut_proc *p, char *text, size_t len);

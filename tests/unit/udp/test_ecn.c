@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The effect of a mark on the way (annex A17.9): the receiver answers it by a CNP that leaves by a
- * real socket, not too often; a CNP that comes in slows the QP that it names, and no other one.
+ * test_ecn.c - the effect of an ECN mark (annex A17.9): the receiver answers it by a CNP that
+ * leaves by a real socket, not too often; an incoming CNP slows its QP, and no other one.
  */
 #include <criterion/criterion.h>
 #include <arpa/inet.h>
@@ -19,7 +19,7 @@
 
 #define PSN0  1000u
 #define ROOM  64
-#define BURST 16384u /* the least that leaves at once: device/pcc/pcc.c */
+#define BURST 16384u /* the least amount that leaves at once: device/pcc/pcc.c */
 
 void dpa_inspect_tx(struct dpa_hw *hw, const struct dpa_frame *f, dpa_inspect_emit_fn *emit,
 		    void *arg, _Atomic uint32_t *users)
@@ -82,7 +82,7 @@ static void make_remote(struct far *d)
 	memset(r->peer.tx[0].shm, 0, sizeof(struct dpa_lane_shm));
 }
 
-/* The QP hears the other host, and answers it. */
+/* Let the QP receive from the other host, and answer it. */
 static void move_out(struct far *d, struct th_side *s)
 {
 	s->qp->peer = &d->remote->peer;
@@ -145,7 +145,7 @@ static void end(struct far *d)
 	free(d);
 }
 
-/* A frame for the QP, marked so; what the QP owes for it stays owed. */
+/* A frame for the QP, with this mark; the QP's answers stay pending. */
 static void knock(struct far *d, struct th_side *to, uint8_t tclass)
 {
 	struct dpa_hw_qp *qp;
@@ -174,7 +174,7 @@ static void cnp_for(struct far *d, struct th_side *to)
 	d->k = send;
 }
 
-/* Counts the CNPs that left: for this QPN and nothing else, whole and right. */
+/* Count the CNPs that left: for this QPN and nothing else, complete and correct. */
 static uint32_t cnps(struct far *d, uint32_t dqpn)
 {
 	struct dpa_roce_net net = d->remote->net;
@@ -202,7 +202,7 @@ static void expect_counted(struct far *d, uint64_t marked, uint64_t sent)
 	cr_expect_eq(th_count(d->th, DPA_CNT_np_cnp_sent), sent);
 }
 
-/* ------------------------------------------------------------ who receives */
+/* --------------------------------------------------------------- receivers */
 
 Test(udp_ecn, a_marked_packet_is_answered_by_a_cnp)
 {
@@ -267,7 +267,7 @@ Test(udp_ecn, a_cnp_that_did_not_leave_is_owed)
 	end(d);
 }
 
-/* Datagrams have no flow that could be told: the mark is counted, that is all. */
+/* Datagrams have no flow that could be slowed: the mark is only counted. */
 Test(udp_ecn, marked_datagrams_are_counted)
 {
 	struct far *d = far_of(DPA_QP_UD, DPA_CFG_CONGESTION_DCQCN);
@@ -278,7 +278,7 @@ Test(udp_ecn, marked_datagrams_are_counted)
 	end(d);
 }
 
-/* Or two hosts would answer each other for ever. */
+/* Otherwise two hosts would answer each other for ever. */
 Test(udp_ecn, a_marked_cnp_is_not_answered)
 {
 	struct far *d = far_of(DPA_QP_RC, DPA_CFG_CONGESTION_DCQCN);
@@ -292,12 +292,12 @@ Test(udp_ecn, a_marked_cnp_is_not_answered)
 	end(d);
 }
 
-/* --------------------------------------------------------------- who sends */
+/* ----------------------------------------------------------------- senders */
 
 #define LEN	 60000u
 #define MESSAGES 8u
 
-/* Bytes that leave at once of as many messages. */
+/* Return the bytes that leave at once for this number of messages. */
 static uint32_t at_once(struct th_side *s)
 {
 	struct th_pkt p;
@@ -310,7 +310,7 @@ static uint32_t at_once(struct th_side *s)
 	return n;
 }
 
-/* CNPs that are as far apart as a receiver sends them. */
+/* Receive CNPs at the interval of a receiver. */
 static void hear_cnps(struct far *d, struct th_side *s, uint32_t n)
 {
 	move_out(d, s);
@@ -345,7 +345,7 @@ Test(udp_ecn, a_cnp_cuts_the_rate_of_its_qp)
 		cr_expect_lt(flow->rate, first / 100);
 		expect_heard(d, 15, 0);
 		n = at_once(&d->th->a);
-		/* what has begun to leave is not cut in two */
+		/* a burst that has begun to leave is not cut */
 		cr_expect(n && n <= BURST + DPA_GSO_BYTES, "%u", n);
 		cr_expect_eq(d->th->b.qp->pcc.rate, DPA_PCC_NO_LIMIT,
 			     "the other one's is as it was");
@@ -354,7 +354,10 @@ Test(udp_ecn, a_cnp_cuts_the_rate_of_its_qp)
 	}
 }
 
-/* Only packets with the addresses of its path slow a QP: however many come, some rate is left. */
+/*
+ * Only packets with the addresses of its path slow a QP: with any number of them, some rate is
+ * left.
+ */
 Test(udp_ecn, a_cnp_from_elsewhere_is_dropped)
 {
 	struct far *d = far_of(DPA_QP_RC, DPA_CFG_CONGESTION_DCQCN);
@@ -382,7 +385,7 @@ Test(udp_ecn, policy_none_ignores_cnps)
 	end(d);
 }
 
-/* A CNP names no flow of a QP that has many. */
+/* A CNP does not identify a flow of a QP that has many. */
 Test(udp_ecn, datagrams_are_not_slowed)
 {
 	struct far *d = far_of(DPA_QP_UD, DPA_CFG_CONGESTION_DCQCN);
@@ -396,7 +399,7 @@ Test(udp_ecn, datagrams_are_not_slowed)
 	end(d);
 }
 
-/* A QP that does not send has no rate yet, or none any more. */
+/* A QP that does not send has no rate yet, or no rate any more. */
 Test(udp_ecn, a_qp_that_does_not_send_ignores_cnps)
 {
 	struct far *d = far_of(DPA_QP_RC, DPA_CFG_CONGESTION_DCQCN);

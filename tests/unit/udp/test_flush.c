@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The result for a QP when the socket does not take its packets. (dpa_wire_flush is named
- * wire_flush here, for the harness has a stand-in of that name.)
+ * test_flush.c - the result for a QP when the socket does not take its packets. (dpa_wire_flush is
+ * named wire_flush here, because the harness has a stand-in of that name.)
  */
 #include <criterion/criterion.h>
 #include <arpa/inet.h>
@@ -23,7 +23,7 @@ void dpa_inspect_tx(struct dpa_hw *hw, const struct dpa_frame *f, dpa_inspect_em
 {
 }
 
-/* The fault link, where it does nothing but lose packets: each third one, of which it is asked. */
+/* The fault link, which here only loses packets: every third one. */
 static uint32_t asked;
 
 bool dpa_inspect_only_drops(struct dpa_hw *hw)
@@ -40,7 +40,7 @@ bool dpa_inspect_drops(struct dpa_hw *hw, const uint8_t *p, uint32_t n)
 
 #define SRC 0x12
 
-/* A remote whose sockets take nothing. */
+/* A remote whose sockets accept nothing. */
 static struct dpa_remote *remote(struct th *th)
 {
 	struct dpa_remote *r = NULL;
@@ -88,7 +88,7 @@ static void end(struct th *th, struct dpa_remote *r)
 	th_free(th);
 }
 
-/* A QP went back to a PSN of its peer, or of a QP of another kind on the same lane. */
+/* A QP moved back to a PSN of its peer, or of a QP of another kind on the same ring. */
 Test(udp_flush, only_requests_name_the_psn_to_go_on_from)
 {
 	static const uint8_t foreign[] = {DPA_BTH_ACK, DPA_BTH_ATOMIC_ACK, DPA_BTH_READ_RESP_LAST,
@@ -107,7 +107,7 @@ Test(udp_flush, only_requests_name_the_psn_to_go_on_from)
 		put(r, DPA_BTH_SEND_ONLY, 8, 100);
 		cr_expect_eq(wire_flush(&r->peer.tx[0], SRC, &psn), 3);
 		cr_expect_eq(psn, 7, "%02x: %06x", foreign[i], psn);
-		/* another QP's, that waited in the lane for company */
+		/* a packet of another QP, which waited in the ring for more packets */
 		put(r, DPA_BTH_SEND_ONLY, 9, 100);
 		cr_expect_eq(wire_flush(&r->peer.tx[0], SRC + 1, &psn), 1);
 		cr_expect_eq(psn, DPA_WIRE_NO_PSN);
@@ -115,7 +115,7 @@ Test(udp_flush, only_requests_name_the_psn_to_go_on_from)
 	end(th, r);
 }
 
-/* A socket of this host that takes what the remote's lane 0 sends. */
+/* Open a socket of this host that receives the packets of the remote's ring 0. */
 static int listen_for(struct th *th, struct dpa_remote *r)
 {
 	struct sockaddr_in *to = (struct sockaddr_in *)&r->to;
@@ -138,9 +138,9 @@ static int listen_for(struct th *th, struct dpa_remote *r)
 
 #define MESSAGE (64u * 1024)
 
-static const uint8_t *lossy; /* the message, each third packet of which is lost; NULL: none is */
+static const uint8_t *lossy; /* the message, of which every third packet is lost; NULL: no loss */
 
-/* Takes what is there: each packet of the message once, in order; *n are there already. */
+/* Take the present packets: each packet of the message once, in order; *n were taken before. */
 static void take(int fd, uint8_t *got, uint32_t *n)
 {
 	static uint8_t buf[2048];
@@ -149,7 +149,7 @@ static void take(int fd, uint8_t *got, uint32_t *n)
 
 	while ((len = recv(fd, buf, sizeof(buf), MSG_DONTWAIT)) > 0) {
 		cr_assert_eq(dpa_roce_decode(buf, (size_t)len, &k), DPA_ROCE_OK);
-		if (lossy && *n % 3 == 1) { /* as if it had come */
+		if (lossy && *n % 3 == 1) { /* as if it had arrived */
 			memcpy(got + *n * 1024, lossy + *n * 1024, 1024);
 			++*n;
 		}
@@ -170,7 +170,7 @@ static void expect_message(int fd)
 	cr_expect(th_check(got, MESSAGE, 5));
 }
 
-/* The message from this packet on, as its QP writes it. */
+/* Put the message from this packet on, as its QP writes it. */
 static void put_from(struct th *th, struct dpa_remote *r, uint32_t psn)
 {
 	struct dpa_tx *tx = &r->peer.tx[0];
@@ -184,7 +184,9 @@ static void put_from(struct th *th, struct dpa_remote *r, uint32_t psn)
 	}
 }
 
-/* However much leaves at once: in the middle of a slot, too; and if some are lost by themselves. */
+/*
+ * For any amount that leaves at once: in the middle of an entry, too; and with individual losses.
+ */
 Test(udp_flush, pieces_make_the_same_packets)
 {
 	static const uint32_t pieces[] = {0, 1, 3000, 9000, DPA_WIRE_PIECE};
@@ -214,7 +216,7 @@ Test(udp_flush, pieces_make_the_same_packets)
 	end(th, r);
 }
 
-/* An ACK behind the last piece of a message leaves with it, and no second one does. */
+/* An ACK after the last segment of a message leaves with it, and no second one does. */
 Test(udp_flush, an_ack_goes_with_the_last_piece)
 {
 	static uint8_t buf[MESSAGE];
@@ -242,10 +244,10 @@ Test(udp_flush, an_ack_goes_with_the_last_piece)
 	end(th, r);
 }
 
-#ifndef __SANITIZE_THREAD__ /* which would say rightly that they race */
+#ifndef __SANITIZE_THREAD__ /* which would rightly report a race */
 static atomic_bool done;
 
-/* The ICRC covers the bytes that leave, also if a thread writes to the memory meanwhile. */
+/* The ICRC covers the bytes that leave, even if a thread writes to the memory meanwhile. */
 static void *scribble(void *arg)
 {
 	struct th *th = arg;
@@ -305,9 +307,9 @@ Test(udp_flush, memory_may_change_while_it_is_sent)
 #endif
 
 /*
- * A socket that takes a few packets, until its peer reads them. (One of UDP is full for as long as
- * its device is slow, which nobody here is.) The QP hears which packet is the first that did not
- * leave, in the middle of a slot too, and nothing is left of it in the lane.
+ * A socket that accepts a few packets until its peer reads them. (A UDP socket is full while its
+ * device is slow, and no device here is.) The QP gets the first packet that did not leave, in the
+ * middle of an entry, too, and nothing of it is left in the ring.
  */
 Test(udp_flush, a_full_socket_says_where_to_go_on)
 {

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Packets passed on: over a lane, over the socket of another board; and what is refused there. */
+/*
+ * test_forward.c - forwarded packets: over a ring, over the socket of another board; and refused
+ * ones.
+ */
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <stddef.h>
@@ -77,8 +80,8 @@ static void expect_in(const struct dpa_frame *f, uint32_t n, bool may_forward)
 }
 
 /*
- * The same off the socket of another board. The source port is sure only if that board is root's or
- * holds the port (may_speak_for_all()); none of these tests' boards holds it.
+ * The same from the socket of another board. The source port is trusted only if that board belongs
+ * to root or holds the port (may_speak_for_all()); none of these tests' boards holds it.
  */
 static void expect_from_board(const struct dpa_frame *f, uint32_t n)
 {
@@ -96,7 +99,7 @@ static void open_board(int i)
 	cr_assert_geq(hw[i]->udp->num_fd, 0, "a board's first process listens for others");
 }
 
-/* Also the end of a connection counts. */
+/* The end of a connection counts, too. */
 static int take_passed_on(struct dpa_hw *h)
 {
 	const uint32_t before = h->udp->nin;
@@ -105,7 +108,7 @@ static int take_passed_on(struct dpa_hw *h)
 	return n + (h->udp->nin != before);
 }
 
-/* New connections; returns the events. */
+/* Serve new connections; return the events. */
 static int serve(struct dpa_hw *h)
 {
 	struct epoll_event ev[8];
@@ -144,7 +147,10 @@ Test(udp_forward, to_another_board)
 	cr_expect_eq(hw[0]->cnt[DPA_CNT_rx_forwarded], 2u);
 }
 
-/* A packet for this process passes the network in front of it; for another it is only passed on. */
+/*
+ * A packet for this process passes the network in front of it; one for another process is only
+ * forwarded.
+ */
 Test(udp_forward, through_the_modelled_network)
 {
 	_Atomic(struct dpa_hw_qp *) *tab = calloc(DPA_BOARD_QPNS, sizeof(*tab));
@@ -154,7 +160,8 @@ Test(udp_forward, through_the_modelled_network)
 	cr_assert_not_null(tab);
 	open_board(0);
 	open_board(1);
-	atomic_store(&tab[0x1234], (struct dpa_hw_qp *)tab); /* any: it is only counted */
+	/* any QP: the packet is only counted */
+	atomic_store(&tab[0x1234], (struct dpa_hw_qp *)tab);
 	hw[1]->qps.tab = tab;
 	atomic_store(&hw[1]->inspect, DPA_INSPECT_MODEL);
 	for (uint32_t i = 0; i < 2; i++) {
@@ -169,7 +176,7 @@ Test(udp_forward, through_the_modelled_network)
 	free(tab);
 }
 
-/* The socket is not emptied: packets are dropped, nobody waits, and it goes on afterwards. */
+/* The socket is not emptied: packets are dropped, no thread waits, and it works afterwards. */
 Test(udp_forward, a_full_socket_drops)
 {
 	struct dpa_frame f;
@@ -191,7 +198,7 @@ Test(udp_forward, a_full_socket_drops)
 	cr_expect(dpa_frame_forward(hw[0], &f, qpn));
 }
 
-/* The holder of the number ends; the next one to claim it gets what is sent from then on. */
+/* The holder of the number ends; the next process that claims it gets later packets. */
 Test(udp_forward, number_is_taken_over)
 {
 	struct dpa_hw *second;
@@ -202,7 +209,7 @@ Test(udp_forward, number_is_taken_over)
 	open_board(1);
 	second = ut_open(path[1]);
 	cr_assert_not_null(second);
-	atomic_store(&second->udp->state, DPA_UDP_BEHIND); /* it has reason to want it */
+	atomic_store(&second->udp->state, DPA_UDP_BEHIND); /* it has a reason to claim it */
 	cr_assert_eq(second->board->num_fd, -1);
 	qpn = hw[1]->board->board_num << 16 | 5;
 	f = frame(qpn, 100);
@@ -229,7 +236,7 @@ static int connect_to(uint32_t num)
 	return fd;
 }
 
-/* Anything may arrive there. */
+/* Any bytes may arrive there. */
 Test(udp_forward, rubbish_is_refused)
 {
 	uint64_t bad = 0;
@@ -270,7 +277,7 @@ Test(udp_forward, rubbish_is_refused)
 	}
 	cr_expect_eq(ut_in.n, 0u);
 	cr_expect_eq(hw[0]->cnt[DPA_CNT_rx_malformed], bad);
-	/* for a third board: it would go round and round */
+	/* for a third board: it would circulate */
 	memcpy(buf, &h, sizeof(h));
 	memcpy(buf + sizeof(h), f.p, 100);
 	buf[sizeof(h) + 5] ^= 1;
@@ -285,7 +292,7 @@ Test(udp_forward, rubbish_is_refused)
 	close(fd);
 }
 
-/* Nobody but who has port 4791 (and root) may say that a packet came from another host. */
+/* Only the holder of port 4791 (and root) may forward a packet as coming from another host. */
 Test(udp_forward, foreign_sources)
 {
 	struct dpa_frame f;
@@ -312,8 +319,8 @@ Test(udp_forward, foreign_sources)
 }
 
 /*
- * Any user may pass on what comes from this host's addresses, but not choose the port that it came
- * from: packets ahead of their turn are kept by it. Root, and who has port 4791, could send them.
+ * Any user may forward packets from this host's addresses, but not choose their source port:
+ * packets are queued out of order by it. Root, and the holder of port 4791, could send them.
  */
 Test(udp_forward, another_user_does_not_choose_the_port)
 {
@@ -350,7 +357,7 @@ Test(udp_forward, another_user_does_not_choose_the_port)
 	atomic_store(&hw[1]->udp->state, DPA_UDP_CLOSED);
 }
 
-/* One user who connects without end does not keep another's connection out. */
+/* One user that connects all the time does not block another user's connection. */
 Test(udp_forward, connections_are_shared_out)
 {
 	int fd[3 * DPA_FWD_IN];
@@ -378,7 +385,9 @@ Test(udp_forward, connections_are_shared_out)
 		cr_expect_eq(hw[0]->udp->in[i].fd, -1);
 }
 
-/* ---- over a lane, whose other end is this test */
+/*
+ * ---- over a ring, with this test as the peer
+ */
 
 Test(udp_forward, over_a_lane)
 {
@@ -415,11 +424,11 @@ Test(udp_forward, over_a_lane)
 	dpa_forward_take(hw[0], &s, shm->data + (size_t)(s.data % DPA_LANE_UNITS) * 64);
 	expect_in(&f, 1, false);
 	cr_expect_not(dpa_frame_forward(hw[0], &f, qpn + 1), "nobody's QP");
-	/* a lane that nobody empties */
+	/* a ring that no process empties */
 	while (dpa_frame_forward(hw[0], &f, qpn))
 		cr_assert_lt(++n, 10000u);
 	cr_expect_gt(n, 100u);
-	/* slots that lie */
+	/* entries with false content */
 	s.len = 20;
 	dpa_forward_take(hw[0], &s, shm->data);
 	s.len = 100000;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Slots become packets and slots again: what the transport wrote into one at this host stands in
- * the one of the other host, with each opcode.
+ * test_frame.c - entries become packets and entries again: the content that the transport wrote
+ * into one at this host is in that of the other host, with each opcode.
  */
 #include <criterion/criterion.h>
 #include "link/lane.h"
@@ -13,7 +13,7 @@ static const struct dpa_roce_net net = {.src = {[10] = 0xff, 0xff, 10, 0, 0, 1},
 					.sport = 50000,
 					.dport = DPA_ROCE_PORT};
 
-/* Each byte of a field another one, and none of another field's. */
+/* Fill each byte of a field with a different value, unlike those of other fields. */
 static void fill(const struct dpa_slot *s, struct dpa_ext *x)
 {
 	uint32_t e = dpa_roce_ext_of(s->opcode);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Multicast groups: when the kernel is told, and which QPs hear a datagram. */
+/* test_group.c - multicast groups: joins in the kernel, and the QPs that get a datagram. */
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <net/if.h>
@@ -76,7 +76,7 @@ static struct dpa_hw *open_board(void)
 	return hw;
 }
 
-/* Lines of the kernel's list with this text: the groups' addresses as it writes them. */
+/* Count the lines of the kernel's list with this text: addresses of groups in the kernel's form. */
 static int listed(const char *file, const char *text)
 {
 	FILE *f = fopen(file, "r");
@@ -100,7 +100,7 @@ static void expect_joined(int n4, int n6)
 	cr_expect_eq(listed("/proc/net/igmp6", "ff0e000000000000000000000000ab07"), n6);
 }
 
-/* Before the port is open there is nothing to join by; a group is left with its last QP. */
+/* Before the port is open nothing can be joined; a group is left with its last QP. */
 Test(udp_group, joined_while_wanted)
 {
 	struct dpa_hw *hw = open_board();
@@ -116,12 +116,12 @@ Test(udp_group, joined_while_wanted)
 	expect_joined(1, 1);
 	dpa_group_leave(hw, v4);
 	expect_joined(0, 1);
-	dpa_group_leave(hw, v4); /* nobody's: nothing happens */
+	dpa_group_leave(hw, v4); /* not joined: no effect */
 	ut_close(hw);
 	expect_joined(0, 0);
 }
 
-/* An interface counts for a family while it has an address of it; lo's own do not count. */
+/* An interface counts for a family while it has an address of it; addresses of lo do not count. */
 Test(udp_group, follows_the_addresses)
 {
 	static const uint8_t lo4[16] = {[10] = 0xff, [11] = 0xff, [12] = 127, [15] = 1};
@@ -147,7 +147,7 @@ Test(udp_group, follows_the_addresses)
 	ut_close(hw);
 }
 
-/* More than one socket may join (20); the kernel's limit of all is an error that leaves nothing. */
+/* More than one socket may join (20); the kernel's total limit is an error that leaves nothing. */
 Test(udp_group, more_than_a_socket_joins)
 {
 	struct dpa_hw *hw = open_board();
@@ -216,7 +216,10 @@ Test(udp_group, who_hears_it)
 	dpa_group_deliver(hw, NULL, &f, &pkt);
 	cr_assert_eq(ngot, 2u, "another group's and another process's do not");
 	cr_expect_eq(got[0] + got[1], a + b);
-	/* from an address of ours: another board's, but not this one's own, which came by memory */
+	/*
+	 * from one of our addresses: of another board, but not of this one, whose packets come by
+	 * memory
+	 */
 	ngot = 0;
 	memcpy(f.net.src, ut_gid, 16);
 	pkt.sqpn = (hw->board->board_num ^ 1) << 16 | 5;
@@ -230,7 +233,7 @@ Test(udp_group, who_hears_it)
 	dpa_group_deliver(hw, NULL, &f, &pkt);
 	cr_expect_eq(ngot, 4u);
 	cr_expect_eq(hw->cnt[DPA_CNT_rx_dropped], 0u);
-	/* a group without the QPN of groups, that QPN without a group, nobody's group */
+	/* a group without the QPN of groups, that QPN without a group, a group without members */
 	pkt.dqpn = a;
 	dpa_group_deliver(hw, NULL, &f, &pkt);
 	pkt.dqpn = DPA_QPN_MCAST;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * A UDP socket does not show the IPv4 identification that the ICRC covers. A QP's peer whose
- * packets counted from 0 in each call is held to that; nobody else's packets say anything about it.
+ * test_identification.c - a UDP socket does not show the IPv4 identification that the ICRC covers.
+ * For a peer whose packets counted from 0 in each call later packets must do so, too; packets of
+ * other hosts do not affect it.
  */
 #include <criterion/criterion.h>
 #include <stdlib.h>
@@ -18,7 +19,7 @@ static const uint8_t to[16] = {[10] = 0xff, 0xff, 10, 0, 0, 2};
 struct sender {
 	struct th *th;
 	struct dpa_wire *wire;
-	struct dpa_remote far; /* where the packets come from */
+	struct dpa_remote far; /* source of the packets */
 	uint32_t psn;	       /* of the next packet in order */
 };
 
@@ -41,7 +42,7 @@ static void tear_down(struct sender *s)
 	th_free(s->th);
 }
 
-/* A packet that left with this identification. */
+/* A packet that was sent with this identification. */
 struct made {
 	struct dpa_frame f;
 	uint8_t bytes[128];
@@ -67,7 +68,7 @@ static void make_from(struct sender *s, const uint8_t src[16], uint16_t sport, u
 	memcpy(m->f.net.dst, to, 16);
 	m->f.n = dpa_roce_encode_all(&m->f.net, &k, m->bytes, sizeof(m->bytes));
 	cr_assert(m->f.n);
-	m->f.net.ip_id = 0; /* the socket says nothing of it */
+	m->f.net.ip_id = 0; /* the socket does not show it */
 }
 
 static void make(struct sender *s, uint16_t id, struct made *m)
@@ -75,7 +76,7 @@ static void make(struct sender *s, uint16_t id, struct made *m)
 	make_from(s, from, 50000, 7, id, m);
 }
 
-/* Frames of a slot off a lane come this way as well, and the slot is counted with its lane. */
+/* Frames of an entry from a ring are handled here as well; the entry is counted with its ring. */
 Test(udp_identification, what_is_counted_with_its_lane_is_not_counted_again)
 {
 	struct dpa_frame f;
@@ -108,7 +109,7 @@ static void arrive(struct sender *s, const uint8_t src[16], uint16_t sport, uint
 	dpa_frame_in(s->th->hw, NULL, &f, false);
 }
 
-/* The next packet of the peer: did the QP take it? */
+/* Send the next packet of the peer; return whether the QP took it. */
 static bool taken(struct sender *s, uint16_t id)
 {
 	cr_assert(th_recv(&s->th->b, s->psn, 0, 64));
@@ -152,8 +153,10 @@ Test(udp_identification, who_counts_from_0_is_held_to_it)
 	tear_down_peer(&s);
 }
 
-/* It was sure by a hash of addresses: of two hosts with one hash one made the other's packets
- * wrong. Here the peer's identifications are random, as a hardware port's. */
+/*
+ * It was decided by a hash of addresses: of two hosts with one hash one made the other's packets
+ * invalid. Here the peer's identifications are random, as those of a hardware port.
+ */
 Test(udp_identification, a_neighbour_changes_nothing)
 {
 	uint8_t other[16];
@@ -175,7 +178,7 @@ Test(udp_identification, a_neighbour_changes_nothing)
 	tear_down_peer(&s);
 }
 
-/* Another user of the peer's host: what the QP does not take in order shows nothing. */
+/* Another user of the peer's host: packets that the QP does not take in order prove nothing. */
 Test(udp_identification, what_is_not_taken_in_order_shows_nothing)
 {
 	struct sender s;
@@ -190,13 +193,13 @@ Test(udp_identification, what_is_not_taken_in_order_shows_nothing)
 		arrive(&s, from, 50000, 0, 0); /* a duplicate */
 	cr_expect(taken(&s, 2000));
 	for (uint32_t i = 0; i < 10 * SURE; i++)
-		arrive(&s, from, 50000, s.psn + 5, 0); /* kept, the first time */
+		arrive(&s, from, 50000, s.psn + 5, 0); /* queued, the first time */
 	cr_expect(taken(&s, 2000));
 	cr_expect_eq(refused(&s), 0);
 	tear_down_peer(&s);
 }
 
-/* Another port is another sender, which may do otherwise. */
+/* Another port is another sender, which may behave differently. */
 Test(udp_identification, of_another_port_nothing_is_known)
 {
 	struct sender s;
@@ -212,7 +215,7 @@ Test(udp_identification, of_another_port_nothing_is_known)
 	tear_down_peer(&s);
 }
 
-/* The pieces of one call: the kernel counts them from 0, and may show them one by one. */
+/* The segments of one call: the kernel counts them from 0, and may show them one by one. */
 Test(udp_identification, pieces_of_one_call)
 {
 	struct sender s;
@@ -224,7 +227,7 @@ Test(udp_identification, pieces_of_one_call)
 	tear_down_peer(&s);
 }
 
-/* One that counts its packets comes by 0 to 63, too. */
+/* A sender that counts its packets passes 0 to 63, too. */
 Test(udp_identification, who_counts_on_is_not_held_to_0)
 {
 	struct sender s;
@@ -236,7 +239,7 @@ Test(udp_identification, who_counts_on_is_not_held_to_0)
 	tear_down_peer(&s);
 }
 
-/* A process that passes a packet on has computed it; it is not counted as one from 0 there. */
+/* A process that forwards a packet has computed it; it does not count as one from 0 there. */
 Test(udp_identification, a_packet_that_was_passed_on)
 {
 	struct sender s;

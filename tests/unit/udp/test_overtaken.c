@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Packets of UC that other processes passed on, behind later ones that came straight: the bug was
- * that message 0 completed behind message 184.
+ * test_overtaken.c - packets of UC that other processes forwarded, after later ones that arrived
+ * directly: the bug was that message 0 completed after message 184.
  */
 #include <criterion/criterion.h>
 #include "door.h"
@@ -38,7 +38,7 @@ Test(udp_overtaken, what_was_passed_on_never_comes_behind_later_messages)
 }
 
 /*
- * Another user's process has the socket, so that all packets are passed on: a sender that was reset
+ * A process of another user has the socket, so all packets are forwarded: a sender that was reset
  * and set up again with the same PSN lost up to 4,096 messages.
  */
 Test(udp_overtaken, a_sender_that_begins_anew_by_the_detour_is_taken)
@@ -57,7 +57,7 @@ Test(udp_overtaken, a_sender_that_begins_anew_by_the_detour_is_taken)
 	close_door(d);
 }
 
-/* IBA 9.8.2 (gap): without a detour any first packet begins a message. */
+/* IBA 9.8.2 (gap): without forwarding any first packet begins a message. */
 Test(udp_overtaken, what_came_straight_is_taken)
 {
 	struct door *d = door_of(DPA_QP_UC);
@@ -67,7 +67,7 @@ Test(udp_overtaken, what_came_straight_is_taken)
 	close_door(d);
 }
 
-/* RC has its own ways: a duplicate is acknowledged. */
+/* RC has its own rules: a duplicate is acknowledged. */
 Test(udp_overtaken, rc_is_as_ever)
 {
 	struct door *d = door_of(DPA_QP_RC);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The holder of port 4791, and an adapter instance without it. */
+/* test_port.c - the holder of port 4791, and an adapter instance without it. */
 #include <criterion/criterion.h>
 #include <dirent.h>
 #include <errno.h>
@@ -72,7 +72,7 @@ static int hold(int family, bool reuse)
 	return fd;
 }
 
-/* Some program holds it, sharing or not: its name and pid are in the log, and it is no board. */
+/* Another program holds it, shared or not: its name and pid are in the log, and it is no board. */
 static void held_by_us(int family, bool reuse)
 {
 	struct ut_proc p;
@@ -83,7 +83,7 @@ static void held_by_us(int family, bool reuse)
 	cr_assert_not_null(fgets(comm, sizeof(comm), f));
 	fclose(f);
 	comm[strcspn(comm, "\n")] = '\0';
-	ut_start(&p, path[0], 0); /* before: it has no copy of our socket */
+	ut_start(&p, path[0], 0); /* started before: it has no copy of our socket */
 	fd = hold(family, reuse);
 	cr_expect_eq(ut_udp_open(&p), EADDRINUSE);
 	cr_expect_eq(ut_state(&p), (uint32_t)DPA_UDP_CLOSED);
@@ -103,7 +103,7 @@ Test(udp_port, holder_is_named)
 	held_by_us(AF_INET, true);
 }
 
-static int folders, files; /* that the process has opened */
+static int folders, files; /* opened by the process */
 
 DIR *__real_opendir(const char *name);
 DIR *__wrap_opendir(const char *name);
@@ -122,8 +122,8 @@ FILE *__wrap_fopen(const char *name, const char *mode)
 }
 
 /*
- * With a kernel's rdma_rxe the port stays taken, and each QP that could send to other hosts tries to
- * open it: only the first try takes the time to make sure and to find the holder's process.
+ * With a kernel's rdma_rxe the port stays taken, and each QP that could send to other hosts tries
+ * to open it: only the first try takes the time to verify it and to find the holder's process.
  */
 Test(udp_port, tries_while_another_has_it)
 {
@@ -153,7 +153,7 @@ Test(udp_port, tries_while_another_has_it)
 	ut_close(hw);
 }
 
-/* Closes the socket when somebody has begun to look at who has the port. */
+/* Close the socket while another thread searches for the holder of the port. */
 static void *goes_away(void *arg)
 {
 	static const char gate[] = "dpa-udp-gate";
@@ -164,13 +164,13 @@ static void *goes_away(void *arg)
 	memcpy(sa.sun_path + 1, gate, sizeof(gate) - 1);
 	while (connect(fd, (struct sockaddr *)&sa, len))
 		sched_yield();
-	nanosleep(&(struct timespec){.tv_nsec = 3000000}, NULL); /* into its looks */
+	nanosleep(&(struct timespec){.tv_nsec = 3000000}, NULL); /* in the middle of the search */
 	close(*(int *)arg);
 	close(fd);
 	return NULL;
 }
 
-/* A process that ends loses its name and its socket one after the other. */
+/* A process that ends releases its name and its socket one after the other. */
 Test(udp_port, socket_of_one_that_ends)
 {
 	struct ut_proc p;
@@ -218,7 +218,9 @@ Test(udp_port, socket_is_as_needed)
 	close(fd);
 }
 
-/* Addresses, TTL and TOS of IPv4 come with the packet although the socket is IPv6's. */
+/*
+ * Addresses, TTL and TOS of IPv4 are delivered with the packet although the socket is an IPv6 one.
+ */
 Test(udp_port, ancillary_data)
 {
 	struct sockaddr_in to = {.sin_family = AF_INET,
@@ -291,7 +293,7 @@ Test(udp_port, two_boards_of_one_user)
 }
 
 /*
- * A process that holds the name of the gate for good stops neither the progress thread nor a
+ * A process that holds the name of the gate for ever stops neither the progress thread nor a
  * take-over.
  */
 Test(udp_port, the_gate_is_kept_shut)

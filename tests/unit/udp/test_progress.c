@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * A poller checks the socket, too, however busy shared memory is, and leaves no ACK pending for
- * long.
+ * test_progress.c - a poller checks the socket, too, under any load of shared memory, and leaves no
+ * ACK pending for long.
  */
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -21,7 +21,7 @@
 
 #define ACK_PSN 9
 
-/* One that has a socket, or what poll(2) takes for it. */
+/* Make a QP with a socket, or a descriptor that poll(2) accepts as one. */
 static struct th *on_the_wire(const struct th_opt *opt)
 {
 	struct th *th = th_new(opt);
@@ -44,7 +44,7 @@ static void watch_lanes(struct th *th)
 		dpa_hot_add(th->hw, &th->peer->rx[i]);
 }
 
-/* Something came by shared memory. */
+/* A call that finds a packet in shared memory. */
 static void one_busy_call(struct th *th)
 {
 	struct dpa_cqe e;
@@ -72,8 +72,8 @@ static void *asks(void *arg)
 }
 
 /*
- * Another user of the host has the port and passes packets on. A thread that polls takes them
- * itself: the progress thread would need a core that pollers have.
+ * Another user of the host has the port and forwards packets. A thread that polls takes them
+ * itself: the progress thread would need a core that pollers use.
  */
 Test(udp_progress, a_poller_takes_what_is_passed_on)
 {
@@ -97,7 +97,7 @@ Test(udp_progress, a_poller_takes_what_is_passed_on)
 	th_free(th);
 }
 
-/* A poller learns once of each other one that polled on the same processor since. */
+/* A poller learns once of each other thread that polled on the same processor since. */
 Test(udp_progress, who_else_polls_here)
 {
 	struct th *th = th_new(&(struct th_opt){.pull = true});
@@ -116,7 +116,7 @@ Test(udp_progress, who_else_polls_here)
 	th_free(th);
 }
 
-/* A timer that is due this moment says nothing of the application; one long overdue does. */
+/* A timer that is due now proves nothing about the application; one long overdue does. */
 Test(udp_progress, what_lies_and_what_has_just_come)
 {
 	struct th *th = on_the_wire(&(struct th_opt){0});
@@ -139,7 +139,7 @@ Test(udp_progress, what_lies_and_what_has_just_come)
 	off_the_wire(th);
 }
 
-/* It never looked again: packets of other hosts waited until shared memory was quiet. */
+/* It never checked again: packets of other hosts waited until shared memory was quiet. */
 Test(udp_progress, shared_memory_does_not_starve_the_socket)
 {
 	struct th *th = on_the_wire(&(struct th_opt){.timeout = 14, .retry = 7});
@@ -191,8 +191,8 @@ static void expect_sent(struct th *th, const char *when)
 }
 
 /*
- * The ACK of a message that came alone waits for an idle moment of who polls. While the parked EU
- * sleeps this may be the last poll for long: the sender's timer ran out.
+ * The ACK of a message that arrived alone waits for an idle moment of the poller. While the
+ * progress thread sleeps this may be the last poll for long: the sender's timer expired.
  */
 Test(udp_progress, a_thread_that_polls_once_leaves_no_ack_behind)
 {
@@ -215,7 +215,7 @@ Test(udp_progress, a_thread_that_polls_once_leaves_no_ack_behind)
 	off_the_wire(th);
 }
 
-/* The sender of the last message of a process that ends would send it again, to nobody. */
+/* The sender of the last message of a process that ends would send it again, without a receiver. */
 Test(udp_progress, who_exits_leaves_no_ack_behind)
 {
 	struct th *th = on_the_wire(&(struct th_opt){0});
@@ -225,7 +225,7 @@ Test(udp_progress, who_exits_leaves_no_ack_behind)
 	dpa_acks_leave(th->hw);
 	expect_sent(th, "exit");
 
-	/* a signal's handler that exits in the middle of something */
+	/* a signal handler that exits in the middle of an operation */
 	owe_an_ack(th);
 	dpa_spin_lock(&th->b.qp->peer->tx[th->b.qp->lane].lock);
 	dpa_acks_leave(th->hw);
@@ -249,8 +249,10 @@ Test(udp_progress, who_exits_leaves_no_ack_behind)
 	off_the_wire(th);
 }
 
-/* A thread that waited has its event or has waited long enough, and goes away for who knows how
- * long. */
+/*
+ * A thread that waited has its event or has waited long enough, and may not call for an unknown
+ * time.
+ */
 Test(udp_progress, a_thread_that_waited_leaves_no_ack_behind)
 {
 	struct th *th = on_the_wire(&(struct th_opt){0});
@@ -326,8 +328,8 @@ static void has_its_event(struct waiter *w, pthread_t thread)
 }
 
 /*
- * A packet is there, and another thread is at it that has lost its processor: who waits for an
- * event asked without end whether it was there already, until its time slice was over.
+ * A packet is present, and the thread that handles it has lost its processor: a thread that waits
+ * for an event polled for it until its time slice was over.
  */
 Test(udp_progress, who_waits_beside_another_thread_sleeps)
 {
@@ -347,7 +349,7 @@ Test(udp_progress, who_waits_beside_another_thread_sleeps)
 	th_free(w.th);
 }
 
-/* The same with datagrams: the socket is readable, and they are another thread's. */
+/* The same with datagrams: the socket is readable, and another thread handles them. */
 Test(udp_progress, who_waits_beside_another_receiver_sleeps)
 {
 	struct waiter w = {.th = on_the_wire(&(struct th_opt){0})};

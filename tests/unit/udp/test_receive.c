@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Packets that follow each other in one message are given to the transport together, also those of
- * several datagrams; what is not alike is not, and no buffer is used again before it was read. Over
- * real sockets, with a header of the test's own where the codec would be.
+ * test_receive.c - consecutive packets of one message are given to the transport together, also
+ * those of several datagrams; different ones are not, and no buffer is reused before it was read.
+ * Over real sockets, with a header of the test in place of the codec.
  */
 #include <criterion/criterion.h>
 #include <netinet/in.h>
@@ -40,7 +40,7 @@ static bool told_soon;
 static uint8_t order[8]; /* opcodes as they were delivered */
 static uint32_t num_order;
 
-/* ------------------------------------------------------- what is around it */
+/* ------------------------------------------------------------ surroundings */
 
 uint32_t dpa_spin_pauses = 200;
 _Thread_local __attribute__((tls_model("initial-exec"))) struct dpa_thread dpa_me;
@@ -161,7 +161,7 @@ static void answer(struct dpa_hw_qp *qp)
 	(void)qp;
 }
 
-/* None of these has anything to do here. */
+/* None of these is used here. */
 static bool mad(struct dpa_hw *h, const struct dpa_frame *f, struct dpa_roce_pkt *pkt,
 		bool may_forward)
 {
@@ -192,7 +192,7 @@ struct dpa_hw_qp *dpa_group_deliver(struct dpa_hw *h, struct dpa_hw_qp *cur,
 	return cur;
 }
 
-/* A modelled network that keeps what it is shown. */
+/* A modelled network that stores the packets. */
 static struct {
 	struct dpa_frame f;
 	uint8_t room[64 + FRAME];
@@ -285,7 +285,7 @@ static void teardown(void)
 
 TestSuite(udp_receive, .init = setup, .fini = teardown);
 
-/* Put one packet at b: a header, and a payload that tells its PSN. */
+/* Put one packet at b: a header, and a payload that encodes its PSN. */
 static void put_packet(uint8_t *b, uint8_t opcode, uint32_t qpn, uint32_t psn)
 {
 	struct head x = {.dqpn = {0, 0, (uint8_t)qpn}, .psn = psn, .opcode = opcode};
@@ -295,7 +295,7 @@ static void put_packet(uint8_t *b, uint8_t opcode, uint32_t qpn, uint32_t psn)
 		b[sizeof(x) + k] = (uint8_t)(psn * 31 + k);
 }
 
-/* Packets that the kernel gives to the receiver as one. */
+/* Send packets that the kernel gives to the receiver as one. */
 static void send_joined(int fd, uint8_t *b, size_t n)
 {
 	uint16_t seg = FRAME;
@@ -313,7 +313,7 @@ static void send_joined(int fd, uint8_t *b, size_t n)
 	cr_assert_eq(sendmsg(fd, &m, 0), (ssize_t)n);
 }
 
-/* n packets of a WRITE in one datagram, from its PSN on; the last of them ends the message. */
+/* Send n packets of a WRITE in one datagram, from its PSN on; the last of them ends the message. */
 static void datagram(int fd, uint32_t qpn, uint32_t psn, uint32_t n, bool first, bool last)
 {
 	uint8_t *b = malloc(n * FRAME);
@@ -332,7 +332,7 @@ static void datagram(int fd, uint32_t qpn, uint32_t psn, uint32_t n, bool first,
 	free(b);
 }
 
-/* One packet and an ACK behind it. */
+/* Send one packet and an ACK after it. */
 static void with_ack(uint8_t opcode, uint32_t psn, uint32_t ack_qpn)
 {
 	uint8_t b[FRAME + ACK] = {0};
@@ -402,7 +402,7 @@ Test(udp_receive, what_differs_is_apart)
 	cr_expect_eq(marked, 1);
 }
 
-/* More datagrams than there are buffers, and more packets than go together. */
+/* More datagrams than buffers, and more packets than can be combined. */
 Test(udp_receive, buffers_are_read_before_they_are_used_again)
 {
 	uint32_t n = 2 * DPA_WIRE_BUFS;
@@ -424,7 +424,7 @@ static int waits(void)
 
 /*
  * A thread that waits for one message gets it before its sender gets the ACK, and without a second
- * read of a socket that most likely has no more. A sender of a stream does not wait for that.
+ * read of a socket that most likely has no more. A stream's sender does not wait for it.
  */
 Test(udp_receive, one_message_at_a_time)
 {
@@ -456,8 +456,8 @@ Test(udp_receive, one_message_at_a_time)
 }
 
 /*
- * The peer acknowledged a message and then sent its answer; the ACK is behind in the datagram since
- * it is shorter. A program must see its send completed before the answer is there.
+ * The peer acknowledged a message and then sent its answer; the ACK comes last in the datagram
+ * because it is shorter. A program must see its send completed before the answer.
  */
 Test(udp_receive, an_ack_behind_requests_is_taken_first)
 {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Paths to other hosts: how many (whoever is sent datagrams from ever more addresses and answers
- * them made one for each, for good), from which ports, and what routers are told of them.
+ * test_remote.c - paths to other hosts: their number (a process that answered datagrams from ever
+ * more addresses kept one for each, for ever), their ports, and the fields for routers.
  */
 #include <criterion/criterion.h>
 #include <arpa/inet.h>
@@ -101,7 +101,7 @@ static void datagram_to(uint32_t host)
 	dpa_remote_drop(p);
 }
 
-/* Packets that routers may mark: the application's ECN bits do not decide. */
+/* Packets that routers may mark: the ECN bits of the application do not decide. */
 Test(udp_remote, ect_0_unless_congestion_control_is_off)
 {
 	static const uint8_t asked[] = {0, 1, 2, 3, 0xfc, 0xff};
@@ -128,7 +128,7 @@ Test(udp_remote, ect_0_unless_congestion_control_is_off)
 	tear_down();
 }
 
-/* Each lane has a source port of its own, an own socket's, which all paths of its source share. */
+/* Each ring has its own source port, that of a socket which all paths of its source share. */
 Test(udp_remote, a_source_port_a_lane)
 {
 	struct dpa_remote *first, *other;
@@ -151,8 +151,7 @@ Test(udp_remote, a_source_port_a_lane)
 	tear_down();
 }
 
-/* Paths beyond those with sockets of their own share some: their ports are as many, and in range.
- */
+/* Paths without their own sockets share some: these have the same number of ports, in range. */
 Test(udp_remote, common_sockets_have_a_port_a_lane_too)
 {
 	struct dpa_remote *r = NULL;
@@ -193,7 +192,7 @@ Test(udp_remote, what_is_used_stays)
 	held = hold(1);
 	qp = connect_to(2);
 	datagram_to(3);
-	later = connect_to(3); /* there for datagrams already */
+	later = connect_to(3); /* exists for datagrams already */
 	often = hold(4);
 	dpa_remote_drop(often);
 	for (uint32_t i = 10; i < 4 * DPA_WIRE_UD; i++) {
@@ -212,7 +211,7 @@ Test(udp_remote, what_is_used_stays)
 	tear_down();
 }
 
-/* Nobody sent it, and the answer to a datagram had none either. */
+/* The flow label was never sent, and the answer to a datagram had none either. */
 Test(udp_remote, a_flow_label_is_of_the_path)
 {
 	struct dpa_wqe_av av = {.is_global = 1, .dgid = {0xfd, [15] = 1}, .flow_label = 0x12345};
@@ -252,8 +251,8 @@ Test(udp_remote, no_flow_label_without_ipv6)
 }
 
 /*
- * A fault that holds back a frame keeps the path of that frame, and no other: datagrams to further paths
- * were lost. If each has a frame, the next one must wait.
+ * A fault layer that holds a frame back keeps the path of that frame, and no other: datagrams to
+ * other paths used to be lost. If each path has such a frame, the next peer must wait.
  */
 Test(udp_remote, a_frame_that_is_held_back_keeps_its_path_only)
 {

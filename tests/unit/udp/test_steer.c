@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Packets go to the process that owns their QP, by the kernel, whoever comes, goes, dies or stops.
+/*
+ * test_steer.c - the kernel passes packets to the process that owns their QP, while processes
+ * start, end, die or stop.
  */
 #include <criterion/criterion.h>
 #include <errno.h>
@@ -42,7 +44,7 @@ TestSuite(udp_steer, .init = setup, .fini = teardown);
 		}                                                                                  \
 	} while (0)
 
-/* n packets for a QPN, each from another port, so that a hash would spread them. */
+/* Send n packets for a QPN, each from another port, so that a hash would spread them. */
 static void send_to(uint32_t qpn, uint32_t n, int family)
 {
 	uint8_t p[32] = {[5] = (uint8_t)(qpn >> 16), [6] = (uint8_t)(qpn >> 8), [7] = (uint8_t)qpn};
@@ -77,7 +79,7 @@ static void start_all(void)
 	}
 }
 
-/* The work of the progress threads of those in the mask within their next two ticks. */
+/* Run the progress threads of the processes in the mask for their next two ticks. */
 static void settle(unsigned mask)
 {
 	for (int i = 0; i < PROCS; i++)
@@ -148,7 +150,7 @@ Test(udp_steer, one_leaves)
 		ut_end(&procs[i]);
 }
 
-/* An ending process passes on the packets of others, and none comes to it afterwards. */
+/* An ending process forwards the packets of others, and gets none afterwards. */
 Test(udp_steer, one_leaves_and_nothing_is_lost)
 {
 	uint32_t n = 0, passed;
@@ -158,12 +160,13 @@ Test(udp_steer, one_leaves_and_nothing_is_lost)
 	settle(0xf);
 	for (int i = 0; i < PROCS; i++)
 		ut_new_block(&procs[i]);
-	send_to(procs[1].qpn ^ 1u << 16, 50, AF_INET); /* nobody's: who made the program gets it */
+	/* without an owner: the process that built the program gets it */
+	send_to(procs[1].qpn ^ 1u << 16, 50, AF_INET);
 	send_to(procs[1].qpn, 50, AF_INET6);
 	passed = ut_udp_leave(&procs[3]);
 	cr_expect_eq(passed, 50u);
 	for (int round = 0; round < 2; round++) {
-		/* before and after the others know of it */
+		/* before and after the others learn of it */
 		send_to(procs[1].qpn, 50, AF_INET);
 		send_to(procs[1].qpn ^ 1u << 16, 50, AF_INET6);
 		cr_expect_eq(ut_pending(&procs[3]), 0u);
@@ -172,7 +175,7 @@ Test(udp_steer, one_leaves_and_nothing_is_lost)
 		cr_expect_eq(n, 150u + 100 * (uint32_t)round);
 		settle(0x7);
 	}
-	ut_new_block(&procs[3]); /* it makes no program, nor says that it has */
+	ut_new_block(&procs[3]); /* it builds no program, and does not claim to have one */
 	settle(0x7);
 	expect_own(0x7, AF_INET);
 	expect_own(0x7, AF_INET6);
@@ -180,7 +183,7 @@ Test(udp_steer, one_leaves_and_nothing_is_lost)
 		ut_end(&procs[i]);
 }
 
-/* The others' packets and places do not depend on one that is stopped, old or new. */
+/* Packets and places of the others do not depend on a stopped process, old or new. */
 Test(udp_steer, one_is_stopped)
 {
 	int st;
@@ -201,7 +204,7 @@ Test(udp_steer, one_is_stopped)
 		ut_end(&procs[i]);
 }
 
-/* The first packet for a QP of a new block: nobody's parked EU has looked since. */
+/* The first packet for a QP of a new block: no progress thread has run since. */
 Test(udp_steer, new_block)
 {
 	NEED_NETNS();
@@ -216,7 +219,7 @@ Test(udp_steer, new_block)
 		ut_end(&procs[i]);
 }
 
-/* Before anything has settled a packet reaches some process, which passes it on. */
+/* Before all is settled a packet reaches some process, which forwards it. */
 Test(udp_steer, nothing_is_lost_before)
 {
 	uint32_t n = 0;
@@ -281,7 +284,7 @@ static uint32_t run(const struct sock_filter *f, int n, const uint8_t *p, uint32
 	return 0;
 }
 
-/* All sizes of map: every block goes where the map says, as far as there is room. */
+/* All sizes of map: every block is mapped as the map says, as far as there is room. */
 Test(udp_steer, program)
 {
 	static uint16_t map[DPA_BOARD_QPN_BLOCKS];

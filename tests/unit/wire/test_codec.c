@@ -7,7 +7,7 @@
 #define RAND_RUNS 200000
 
 /*
- * The headers of each opcode, written down apart from the codec: s payload, D DETH, X XRCETH, F
+ * The headers of each opcode, as a copy independent of the codec: s payload, D DETH, X XRCETH, F
  * FETH, R RETH, T AtomicETH, A AETH, K AtomicAckETH, I ImmDt, V IETH. NULL: there is none.
  */
 static const char *const rc[32] = {"s",	 "s",  "s",  "sI",  "s",  "sI", "sR", "s",
@@ -37,8 +37,8 @@ static const char *expected(uint8_t opcode, char buf[8])
 		return e ? buf : NULL;
 	default:
 		/*
-		 * The probe of the round trip and its answer are of the manufacturer's opcodes; of
-		 * programs they have a payload.
+		 * the probe of the round trip and its answer use manufacturer opcodes; those of
+		 * programs have a payload
 		 */
 		return opcode == 0x81 ? "C" : opcode == 0xd3 || opcode == 0xd4 ? "Ts" : NULL;
 	}
@@ -94,7 +94,7 @@ Test(wire_codec, names_are_those_of_the_specification)
 	cr_expect_str_eq(dpa_roce_verdict_name(DPA_ROCE_VERDICTS), "?");
 }
 
-/* Bytes by hand: where each field lies. */
+/* Bytes by hand: the place of each field. */
 /* IBA 9.3 (order) */
 Test(wire_codec, xrc_write_only_with_immediate_byte_for_byte)
 {
@@ -151,7 +151,7 @@ Test(wire_codec, a_cnp_is_sixteen_reserved_bytes)
 		cr_expect_eq(buf[i], 0);
 	cr_expect_eq(dpa_roce_decode(buf, 32, &got), DPA_ROCE_OK);
 	cr_expect(got.becn && got.len == 0);
-	buf[13] = 0xff; /* reserved: not looked at */
+	buf[13] = 0xff; /* reserved: ignored */
 	cr_expect_eq(dpa_roce_decode(buf, 32, &got), DPA_ROCE_OK);
 }
 
@@ -171,7 +171,7 @@ static enum dpa_roce_verdict changed(size_t at, uint8_t to)
 
 static enum dpa_roce_verdict of_len(size_t n)
 {
-	uint8_t *p = calloc(1, n + 1); /* the sanitizers see a byte too many */
+	uint8_t *p = calloc(1, n + 1); /* a read past the end is seen by sanitizers */
 	enum dpa_roce_verdict v;
 	struct dpa_roce_pkt k;
 
@@ -295,7 +295,7 @@ Test(wire_codec, what_is_encoded_is_decoded)
 	}
 }
 
-/* Bytes that the codec does not keep, made 0: reserved ones and pad. */
+/* Clear bytes that the codec does not keep: reserved ones and pad. */
 static void blank(const struct dpa_roce_pkt *k, uint8_t *p, size_t n)
 {
 	uint32_t ext = dpa_roce_ext_of(k->opcode);
@@ -309,8 +309,7 @@ static void blank(const struct dpa_roce_pkt *k, uint8_t *p, size_t n)
 	memset(p + n - 4 - k->pad, 0, 4u + k->pad);
 }
 
-/* Whatever of random bytes is taken is the same when encoded again; nothing is read past the end.
- */
+/* Accepted random bytes are equal when encoded again; nothing is read past the end. */
 Test(wire_codec, what_is_taken_of_damaged_packets_is_encoded_again)
 {
 	struct rnd r = {seed()};

@@ -16,7 +16,7 @@ static void fill(void)
 	rnd_fill(&r, data, sizeof(data));
 }
 
-/* Against zlib: all lengths, copies too, that write nothing beside. */
+/* Compare with zlib: all lengths, with copies, which write nothing beside their target. */
 static void same_as_zlib(dpa_crc32_fn *fn)
 {
 	static uint8_t copy[MOST + 64];
@@ -73,7 +73,7 @@ Test(wire_icrc, pieces_are_as_good_as_the_whole)
 	}
 }
 
-/* A packet of 64 bytes of payload and n bytes in all. */
+/* Make a packet of 64 bytes of payload and n bytes in all. */
 static size_t packet(const struct dpa_roce_net *net, uint32_t len, uint8_t *buf)
 {
 	struct dpa_roce_pkt k = {
@@ -83,9 +83,7 @@ static size_t packet(const struct dpa_roce_net *net, uint32_t len, uint8_t *buf)
 	return dpa_roce_encode_all(net, &k, buf, MOST);
 }
 
-/*
- * The bytes that the ICRC covers, written out: the LRH's ones, IP and UDP headers, packet; masked.
- */
+/* Build the bytes that the ICRC covers: ones for the LRH, IP and UDP headers, packet; masked. */
 static uint32_t by_hand(const struct dpa_roce_net *net, const uint8_t *p, size_t n)
 {
 	uint8_t b[8 + DPA_RAW_MAX_HDR + MOST];

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Expected numbers of REQ, REP, REJ and DREQ are what tshark 4.0 shows for the same bytes, but for
- * flow label and rate, whose places are those of Linux' ibta_vol1_c12.h (tshark reads other bytes).
- * tests/integration/decode/test_decode asks tshark itself. */
+/*
+ * test_mad.c - expected numbers of REQ, REP, REJ and DREQ are those that tshark 4.0 shows for the
+ * same bytes, except flow label and rate: their places are those of Linux' ibta_vol1_c12.h (tshark
+ * reads other bytes). tests/integration/decode/test_decode runs tshark itself.
+ */
 #include <criterion/criterion.h>
 #include <string.h>
 #include <dpa_mad.h>
@@ -142,7 +144,7 @@ Test(mad, by_the_specification)
 	cr_assert_eq(m.sidr_rep.qkey, 0x678cb1d6);
 }
 
-/* All bits that are set in a decoded message come back; what does not is reserved. */
+/* All bits that are set in a decoded message are encoded again; the others are reserved. */
 Test(mad, back_and_forth)
 {
 	for (uint8_t attr = DPA_CM_REQ; attr <= DPA_CM_SIDR_REP; attr++) {

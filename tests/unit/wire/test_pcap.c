@@ -34,7 +34,7 @@ static void wbytes(struct out *o, const void *p, size_t n)
 	o->n += n;
 }
 
-/* A RoCE packet without link header: UC SEND Only of 4 bytes. Returns its length. */
+/* Make a RoCE packet without link header: UC SEND Only of 4 bytes. Return its length. */
 static uint32_t raw(uint8_t *buf, const struct dpa_roce_net *net)
 {
 	const struct dpa_roce_pkt k = {.opcode = 0x24,
@@ -141,7 +141,7 @@ Test(wire_pcap, link_types)
 	with_link(229, "", 0, true);
 }
 
-/* Verdict on a raw IPv4 packet with one byte changed, as far as n bytes. */
+/* Return the verdict on a raw IPv4 packet with one byte changed, truncated to n bytes. */
 static enum dpa_pcap_kind kind_of(size_t at, uint8_t to, uint32_t n, const char **why)
 {
 	struct dpa_roce_net net = net_v4();
@@ -202,7 +202,7 @@ Test(wire_pcap, options_of_ip_are_refused)
 	cr_expect_str_eq(why, "IPv4 options");
 }
 
-/* Found by fuzzing: it was taken for IPv4, and its ICRC was that of another header. */
+/* Found by fuzzing: it was taken for IPv4, with the ICRC of another header. */
 Test(wire_pcap, mapped_addresses_are_refused_in_ipv6_headers)
 {
 	struct dpa_roce_net net = net_v6(), v4 = net_v4();
@@ -314,7 +314,7 @@ Test(wire_pcap, pcapng_blocks_both_byte_orders)
 		shb(&o);
 		for (int i = 0; i < 6; i++)
 			idb(&o, 101, times[i].res, 0);
-		w32(&o, 0xbad); /* a block of a kind that is not known */
+		w32(&o, 0xbad); /* a block of an unknown kind */
 		w32(&o, 12);
 		w32(&o, 12);
 		for (uint32_t i = 0; i < 6; i++)
@@ -358,7 +358,7 @@ Test(wire_pcap, sections_have_their_own_order_and_interfaces)
 
 static void refused(const struct out *o, size_t n, const char *why, size_t at)
 {
-	uint8_t *p = malloc(n ? n : 1); /* the sanitizers see a byte too many */
+	uint8_t *p = malloc(n ? n : 1); /* a read past the end is seen by sanitizers */
 	struct dpa_pcap_rec r;
 	struct dpa_pcap f;
 	int rc = -1;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The data of probes, and the packets that a program of the notification point is shown. */
+/* test_probe.c - the data of probes, and the packets for a program of the notification point. */
 #include <criterion/criterion.h>
 #include <string.h>
 #include <wire/probe.h>
@@ -22,7 +22,7 @@ static uint32_t be32(const uint8_t *p)
 	return be16(p) << 16 | be16(p + 2);
 }
 
-/* As the public program of the notification point reads it. */
+/* Check a hop, as the public program of the notification point reads it. */
 static void expect_hop(const uint8_t *md)
 {
 	cr_expect_eq((be32(md) >> 8) << 6 | md[3] >> 2, hop.device);

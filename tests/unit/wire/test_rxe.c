@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Packets of kernel rxe, recorded on the wire (tests/pcaps/README.md). */
+/* test_rxe.c - packets of kernel rxe, recorded on the wire (tests/pcaps/README.md). */
 #include <criterion/criterion.h>
 #include <stdlib.h>
 #include "util.h"
@@ -37,7 +37,7 @@ static void all_files(packet_fn *fn)
 
 	for (int i = 0; pcap_names[i]; i++)
 		count += each_packet(pcap_names[i], fn);
-	cr_assert_eq(count, 1004); /* as tcpdump counts them */
+	cr_assert_eq(count, 1004); /* number that tcpdump counts */
 }
 
 static void decodes(const struct dpa_pcap_rec *r, const struct dpa_roce_net *net, const uint8_t *p,

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * fatal ROUNDS PREFIX: in each round a context on dpa0 with a QP, a launch that spins and an RPC
- * that goes wrong; everything of the context must have ended, everything must be destroyable, and
- * beside it a context that works must go on.
+ * host.c - fatal ROUNDS PREFIX: in each round a context on dpa0 with a QP, a launch that spins and
+ * an RPC that faults; all code of the context must have ended, all objects must be destroyable, and
+ * another context must continue to work.
  */
 #define DOCA_ALLOW_EXPERIMENTAL_API
 #include <sched.h>

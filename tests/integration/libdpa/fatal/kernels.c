@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* RPCs and kernels that end in every bad way. */
+/* kernels.c - RPCs and kernels that fault in every way. */
 #include <assert.h>
 #include <stdlib.h>
 #include <doca_dpa_dev.h>

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* clang.h - what CUDA's own headers declare, for clang without them: a check of the compiler only. */
+/*
+ * clang.h - declarations of CUDA's own headers, for clang without them: only to check that it
+ * compiles.
+ */
 #ifndef TEST_GPU_CLANG_H
 #define TEST_GPU_CLANG_H
 

@@ -15,7 +15,7 @@
 
 enum { THREADS = 64, RECVS = 16, SLOTS = 2, MAX_BYTES = 1 << 16 };
 
-/* What the peer needs to know of the memory: 2 slots to send from, then 2 to receive into. */
+/* Data about the memory for the peer: 2 slots to send from, then 2 to receive into. */
 struct address {
 	uint64_t addr;
 	uint32_t key, rsvd;
@@ -52,7 +52,7 @@ __global__ void look_up(const struct doca_gpu_buf_arr *arr, struct address *to)
 	to->addr = addr;
 }
 
-/* Offers `n` receives without memory: each takes one immediate. */
+/* Offer `n` receives without memory: each takes one immediate. */
 __device__ int offer(struct doca_gpu_dev_rdma_r *recv, uint32_t n)
 {
 	uint32_t at, mask;
@@ -84,7 +84,7 @@ __device__ int put(struct doca_gpu_dev_rdma *rdma, uint32_t conn, const struct a
 }
 
 /*
- * Waits for the peer's signal of this round, and offers receives in place of those that were taken.
+ * Wait for the peer's signal of this round, and offer receives in place of those that were taken.
  * The peer may be a round ahead: *heard counts its signals.
  */
 __device__ void hear(struct doca_gpu_dev_rdma_r *recv, uint32_t round, uint32_t *heard,

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* guide.h - what the guide's fragments leave out: errors, and opening the device. */
+/* guide.h - code that the guide's fragments omit: errors, and opening the device. */
 #ifndef GUIDE_H
 #define GUIDE_H
 
@@ -10,7 +10,7 @@
 #include <doca_error.h>
 #include <doca_sync_event.h>
 
-/* A call that fails ends the program, naming itself. */
+/* End the program if a call fails, with the name of the call. */
 #define OK(call)                                                                                   \
 	do {                                                                                       \
 		doca_error_t ok_ = (call);                                                         \
@@ -49,7 +49,10 @@ static inline struct doca_dpa *start_dpa(struct doca_dev *dev, struct doca_dpa_a
 	return dpa;
 }
 
-/* An event between the CPU (a device) and the DPA (none), either way, or within the DPA. */
+/*
+ * Start an event between the CPU (a device) and the DPA (none), in either direction, or within the
+ * DPA.
+ */
 static inline struct doca_sync_event *start_event(struct doca_dpa *dpa, struct doca_dev *from_cpu,
 						  struct doca_dev *to_cpu)
 {
@@ -76,7 +79,7 @@ static inline doca_dpa_dev_sync_event_t handle_of(struct doca_sync_event *e, str
 	return h;
 }
 
-/* Nobody has gone on before the host lets them; returns what `done` is in the end. */
+/* No kernel continues before the host lets it; return the final value of `done`. */
 static inline uint64_t let_go(struct doca_dpa *dpa, struct doca_sync_event *first,
 			      struct doca_sync_event *done)
 {
@@ -92,7 +95,7 @@ static inline uint64_t let_go(struct doca_dpa *dpa, struct doca_sync_event *firs
 	return value;
 }
 
-/* The context stops first, then its events go. */
+/* Stop the context first, then destroy its events. */
 static inline void end_all(struct doca_dev *dev, struct doca_dpa *dpa,
 			   struct doca_sync_event **events, int n)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* base.h - what the test of marshalling needs beside the shapes. */
+/* base.h - common part of the test of marshalling, besides the shapes. */
 #ifndef BASE_H
 #define BASE_H
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Packs arguments as a launch or an RPC does, opens the image as libdpa does, and calls the entries
- * with what was packed. Also compiles as C++.
+ * host.c - packs arguments as a launch or an RPC does, opens the image as libdpa does, and calls
+ * the entries with the packed arguments. Also compiles as C++.
  */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
@@ -58,7 +58,7 @@ static const struct dpa_app_entry *app_entry(func_t *f)
 	return NULL;
 }
 
-/* As doca_dpa_rpc() has it: the variable arguments come fourth. */
+/* Call like doca_dpa_rpc(): the variable arguments come fourth. */
 static uint64_t call(const char *what, int kind, func_t *f, ...)
 {
 	struct {
@@ -95,7 +95,7 @@ static void expect(const char *what, uint64_t got, uint64_t want)
 	failures++;
 }
 
-/* Every byte another one than its neighbours. */
+/* Make each byte differ from its neighbours. */
 static void fill(void *p, size_t n, int seed)
 {
 	unsigned char *b = (unsigned char *)p;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Entries that give back what they were called with. */
+/* kernels.c - entries that return their arguments. */
 #include <doca_dpa_dev.h>
 #include "shapes.h"
 
@@ -63,7 +63,7 @@ __dpa_rpc__ uint64_t all_text(const char *text, char text2[16], uint64_t (*fn)(u
 	return V(text[0]) + V(text2[1]) + V((uintptr_t)fn & 1);
 }
 
-/* The parameters of a kernel that exchanges with everybody: handles, sizes and counts. */
+/* The parameters of a kernel for an all-to-all exchange: handles, sizes and counts. */
 __dpa_global__ void kernel_thirteen(uint64_t out, uint64_t b, uint32_t c, uint64_t d, uint32_t e,
 				    uint64_t f, uint32_t g, uint64_t h, uint32_t i, uint64_t j,
 				    uint32_t k, uint64_t l, unsigned int m)

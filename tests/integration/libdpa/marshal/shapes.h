@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * shapes.h - structures of every shape that calling conventions treat differently, for both halves
- * of the test. SHAPES(X) calls X(type, name, values...): what makes up the sum that is compared.
+ * of the test. SHAPES(X) calls X(type, name, values...): the summands that are compared.
  */
 #ifndef SHAPES_H
 #define SHAPES_H
@@ -61,7 +61,7 @@ struct __attribute__((packed)) tight_floats {
 	float a;
 	double b;
 };
-struct far { /* c is 16 bytes past the end of what is unnamed before it */
+struct far { /* c is 16 bytes past the end of the unnamed members before it */
 	float a;
 	uint64_t b : 61;
 	int : 15;
@@ -89,7 +89,7 @@ struct __attribute__((packed)) packed_bits {
 	unsigned a : 11;
 	uint8_t b;
 };
-struct bits_after_bits { /* its member is aligned to a byte, which only its place tells */
+struct bits_after_bits { /* its member is aligned to a byte, which only its offset shows */
 	unsigned a : 32;
 	uint8_t : 5;
 	struct packed_bits b;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Counts what an unmodified program completes, on an EU. */
+/* count.c - count the completions of an unmodified program, on an EU. */
 #include <doca_dpa_dev.h>
 #include <dpa/dpa_dev_native.h>
 
@@ -21,7 +21,7 @@ __dpa_global__ void count(uint64_t comp)
 	doca_dpa_dev_thread_reschedule();
 }
 
-/* Goes wrong at the tenth. */
+/* Fault at the tenth. */
 __dpa_global__ void crash(uint64_t comp)
 {
 	doca_dpa_dev_completion_element_t e;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The answer of the notification point: np.c. */
+/* answer.h - the answer of the notification point: np.c. */
 #ifndef TEST_PCC_ANSWER_H
 #define TEST_PCC_ANSWER_H
 

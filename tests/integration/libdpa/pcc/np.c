@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * A notification point that answers with what it saw of the probe. The layout of IFA 2.0: four bytes of
- * metadata header behind UDP's, the last with the words of the entries behind, 8 each. With -DFAULT it
- * faults at the tenth probe.
+ * np.c - a notification point that answers with data of the probe. The layout of IFA 2.0: four
+ * bytes of metadata header behind UDP's, the last with the words of the entries behind, 8 each.
+ * With -DFAULT it faults at the tenth probe.
  */
 #include <doca_pcc_np_dev.h>
 #include "answer.h"

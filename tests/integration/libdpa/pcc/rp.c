@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * A reaction point that paces nothing and always has a probe out. Counters: 0 round trips, 1 those
- * that a program answered, 2 those with data of a switch or a custom header, 3 bytes that were in its queue at most.
+ * rp.c - a reaction point that does not pace and always has a probe in flight. Counters: 0 round
+ * trips, 1 those that a program answered, 2 those with data of a switch or a custom header, 3 bytes
+ * that were in its queue at most.
  */
 #include <doca_pcc_dev.h>
 #include <doca_pcc_dev_event.h>

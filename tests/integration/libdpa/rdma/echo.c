@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * echo PORT GID_INDEX ROUNDS RECEIVES: two RDMA contexts with a DPA thread each, two connections
- * each, that answer a peer. The peer is any program that speaks struct dpa_rdma_details over TCP:
- * for each connection each side sends its own and takes the other's; then the DPA side sends a
- * byte, and the peer one when it has all answers. Exits with 0 when ROUNDS messages of each
+ * echo.c - echo PORT GID_INDEX ROUNDS RECEIVES: two RDMA contexts with a DPA thread each, two
+ * connections each, that answer a peer. The peer is any program that speaks struct dpa_rdma_details
+ * over TCP: for each connection each side sends its own and takes the other's; then the DPA side
+ * sends a byte, and the peer one when it has all answers. Exits with 0 when ROUNDS messages of each
  * connection were answered, 3 when a thread has seen an error, 1 for everything else.
  */
 #include <arpa/inet.h>

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Messages go back where they came from, their first word one more; the immediate is the length.
- * The queue of receives is kept full: a receive that is posted again has its index again, and the
- * index is that of its slot.
+ * echo_dev.c - messages return to their sender, with the first word incremented; the immediate is
+ * the length. The queue of receives is kept full: a receive that is posted again has its index
+ * again, and the index is that of its slot.
  */
 #include <doca_dpa_dev.h>
 #include <doca_dpa_dev_rdma.h>
@@ -26,7 +26,7 @@ __dpa_rpc__ uint64_t echo_start(uint64_t at)
 	return s->slots;
 }
 
-/* Messages of two connections end out of order now and then. */
+/* Messages of two connections sometimes end out of order. */
 static void note_order(struct echo *s, uint32_t slot)
 {
 	uint32_t *turn = &s->order[s->count % s->slots];

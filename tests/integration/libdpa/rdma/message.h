@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* message.h - what the two ends of a connection by address send: peers.c, plain.c. */
+/* message.h - messages of the two ends of a connection by address: peers.c, plain.c. */
 #ifndef TEST_RDMA_MESSAGE_H
 #define TEST_RDMA_MESSAGE_H
 

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * peers PORT [ADDRESS] [stay]: an end of a connection by address, tasks of the CPU on it. With
- * ADDRESS it connects, else it listens. Both ends send ROUNDS messages of every length up to
- * MESSAGE, and look at each byte of what they get; then the one that has connected disconnects.
- * stay: it sends nothing and waits for the end of the peer. Prints "N messages", or "connected" and
- * "disconnected"; exits with 0 when all went well. The peer may be plain.c.
+ * peers.c - peers PORT [ADDRESS] [stay]: an end of a connection by address, tasks of the CPU on it.
+ * With ADDRESS it connects, else it listens. Both ends send ROUNDS messages of every length up to
+ * MESSAGE, and check each received byte; then the client disconnects. stay: it sends nothing and
+ * waits for the end of the peer. Prints "N messages", or "connected" and "disconnected"; exits with
+ * 0 when all went well. The peer may be plain.c.
  */
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * plain PORT [ADDRESS] [stay]: what peers.c does, by librdmacm and verbs, with private data as
- * programs have them.
+ * plain.c - plain PORT [ADDRESS] [stay]: the same as peers.c, by librdmacm and verbs, with private
+ * data as in real programs.
  */
 #include <netdb.h>
 #include <stdbool.h>

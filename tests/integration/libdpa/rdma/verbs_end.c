@@ -112,7 +112,7 @@ static void join(struct conn *c)
 				     IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC));
 }
 
-/* 0: no limit. Otherwise what is behind the first 8 KiB of a long message leaves after a minute. */
+/* 0: no limit. Otherwise the bytes after the first 8 KiB of a long message leave after a minute. */
 static void limit_rate(struct conn *c, uint32_t kbps)
 {
 	struct ibv_qp_rate_limit_attr a = {.rate_limit = kbps, .max_burst_sz = 1};
@@ -179,7 +179,7 @@ static void send_messages(struct conn *c, uint32_t round, bool slow)
 	}
 }
 
-/* The connections that may be slow come last, and are so no longer. */
+/* Connections that may be slow come last, and are not slowed any more. */
 static void take_answers(struct conn *c, uint32_t round, bool slow)
 {
 	for (int i = 1; i < CONNS; i += 2)

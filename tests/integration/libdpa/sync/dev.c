@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* A thread that carries out the steps that the host wrote down. */
+/* dev.c - a thread that carries out the steps of the host's program. */
 #include <doca_dpa_dev.h>
 #include <doca_dpa_dev_buf.h>
 #include <doca_dpa_dev_rdma.h>

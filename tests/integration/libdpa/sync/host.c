@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Sync events and asynchronous operations on the device itself: host CASE. Exits 0 if all is well.
+/*
+ * host.c - sync events and asynchronous operations on the device itself: host CASE. Exits 0 if all
+ * is well.
  */
 #include <doca_ctx.h>
 #include <doca_dev.h>
@@ -227,7 +229,7 @@ static void errors(void)
 		CHECK(g.s->log[0].type == SEND_ERR);
 		CHECK(g.s->log[0].user_data == 0x123456);
 		CHECK(!dst[0]);
-		/* the queue is of no use any more, until it is started again */
+		/* the queue is not usable any more, until it is started again */
 		OK(doca_dpa_async_ops_stop(g.ops));
 		OK(doca_dpa_async_ops_start(g.ops));
 		OK(doca_dpa_async_ops_get_dpa_handle(g.ops, &g.s->async_ops));
@@ -236,7 +238,7 @@ static void errors(void)
 	}
 }
 
-/* Waits between copies, for an event that a call or a store makes come true. */
+/* Wait between copies, for an event that a call or a store completes. */
 static void waits(void)
 {
 	uint64_t src[3] = {1, 2, 3}, dst[3], word = 0, h, v;
@@ -275,7 +277,10 @@ static void waits(void)
 	OK(doca_mmap_destroy(m2));
 }
 
-/* The context goes while a queue waits and the thread polls for what does not come. */
+/*
+ * The context is destroyed while a queue waits and the thread polls for an element that never
+ * comes.
+ */
 static void ends(void)
 {
 	struct doca_sync_event *se;
@@ -333,7 +338,7 @@ static struct doca_rdma *join(int fd)
 	put(fd, mine, len);
 	len = get(fd, other, sizeof(other));
 	OK(doca_rdma_connect(rdma, other, len, c));
-	put(fd, "x", 1); /* nobody signals before the other one can receive */
+	put(fd, "x", 1); /* no side signals before the other one can receive */
 	get(fd, other, 1);
 	return rdma;
 }

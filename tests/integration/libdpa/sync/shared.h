@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Structures that host.c and dev.c share. */
+/* shared.h - structures shared by host.c and dev.c. */
 #ifndef SYNC_SHARED_H
 #define SYNC_SHARED_H
 

@@ -16,7 +16,7 @@ static int check_failures;
 			printf("%s:%d: %s\n", __FILE__, __LINE__, #condition);                     \
 	} while (0)
 
-/* The call must give this error. */
+/* Check that the call returns this error. */
 #define GIVES(error, call)                                                                         \
 	do {                                                                                       \
 		cudaError_t got_ = (call);                                                         \
@@ -27,7 +27,7 @@ static int check_failures;
 
 #define OK(call) GIVES(cudaSuccess, call)
 
-/* The status of the program: 77 without a GPU. */
+/* Return the status of the program: 77 without a GPU. */
 static inline int report(void)
 {
 	if (check_failures)

@@ -74,7 +74,7 @@ __global__ void constants(int *out)
 		words[7] = atomicAdd(&counter, 1);
 }
 
-// Threads that have ended count as arrived; predicates of those that are there.
+/* Threads that have ended count as arrived; predicates only of present threads. */
 __global__ void barriers(int *out)
 {
 	int i = threadIdx.x;

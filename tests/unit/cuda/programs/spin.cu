@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-// Threads that spin let others run: of their warp, of another block, of another stream, of the host.
+// Spinning threads let other threads run: of their warp, of another block, of another stream, of
+// the host.
 #include "check.h"
 
 __global__ void spin_in_warp(volatile int *word)

@@ -141,7 +141,7 @@ static void test_host_function(void)
 #endif
 }
 
-// What is copied asynchronously from memory that was not registered may be changed at once.
+/* Unregistered memory that is copied asynchronously may be changed at once. */
 static void test_pageable(void)
 {
 	enum { N = 1000 };
@@ -181,7 +181,7 @@ static void test_waves(void)
 	OK(cudaFree(sum));
 }
 
-// Destroyed while it has work: the work is done.
+/* Destroyed while it has work: the work is carried out. */
 static void test_destroy(void)
 {
 	cudaStream_t stream;
@@ -221,7 +221,7 @@ static void *wait_in_a_chain(void *arg)
 	return arg;
 }
 
-// Each waits for the one before, in the other stream: however many, they take no stack.
+/* Each waits for the previous one, in the other stream: any number of them takes no stack. */
 static void test_long_chain(void)
 {
 	pthread_attr_t attr;

@@ -42,7 +42,7 @@ __global__ void votes(results *r)
 		r->all_same[lane] += 2;
 }
 
-// Two groups of the warp use functions of their own at the same time, the evens twice as often.
+// Two groups of the warp use their own functions at the same time, the even lanes twice as often.
 __global__ void groups(results *r)
 {
 	int lane = threadIdx.x;
@@ -60,7 +60,7 @@ __global__ void groups(results *r)
 	r->last = lane;
 }
 
-// Threads that have ended do not keep those that the same mask names.
+/* Threads that have ended do not block other threads of the same mask. */
 __global__ void ended(results *r)
 {
 	int lane = threadIdx.x;
@@ -71,7 +71,7 @@ __global__ void ended(results *r)
 	r->ended[lane] = __ballot_sync(0x000fffffu, 1);
 }
 
-// A last warp of 8 threads; reduction as each course has it.
+/* A last warp of 8 threads; reduction as in CUDA courses. */
 __global__ void reduce(const int *in, int *out, int n)
 {
 	int i = blockIdx.x * blockDim.x + threadIdx.x, value = i < n ? in[i] : 0;

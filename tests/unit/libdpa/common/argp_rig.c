@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-#define DPA_DOCA_API 210 /* parameters by its numbers */
+#define DPA_DOCA_API 210 /* parameter types by their numbers in 2.10 */
 #include "argp_rig.h"
 
 doca_error_t keep(void *config, const char *text)
@@ -92,7 +92,7 @@ doca_error_t start(const char *line)
 	return doca_argp_start(argc, argv);
 }
 
-/* One line in a parser with the usual parameters. */
+/* Parse one line with a parser that has the usual parameters. */
 doca_error_t parse(const char *line)
 {
 	doca_error_t ret;

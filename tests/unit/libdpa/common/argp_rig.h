@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* argp_rig.h - a parser with the usual parameters, whose callbacks write down what they get. */
+/* argp_rig.h - a parser with the usual parameters, whose callbacks record their arguments. */
 #ifndef TEST_ARGP_RIG_H
 #define TEST_ARGP_RIG_H
 
@@ -17,30 +17,30 @@
 #define IS(call, code) cr_assert_eq((call), DOCA_ERROR_##code)
 
 struct config {
-	char calls[400]; /* what the callbacks were given, in order */
+	char calls[400]; /* arguments of the callbacks, in order */
 };
 
 extern struct config conf;
 
-/* Appends to what config has; for callbacks. */
+/* Append to the record of config; for callbacks. */
 doca_error_t keep(void *config, const char *text);
 doca_error_t on_int(void *param, void *config);
 doca_error_t on_bool(void *param, void *config);
 doca_error_t on_refused(void *param, void *config);
 doca_error_t on_cmd(void *config);
 
-/* A parameter with all that it must have. */
+/* Make a parameter with all required settings. */
 struct doca_argp_param *make(const char *short_name, const char *long_name,
 			     enum doca_argp_type type);
-/* And registered. */
+/* Make it and register it. */
 void add(const char *short_name, const char *long_name, enum doca_argp_type type);
-/* A parser without a logger, and conf empty. */
+/* Make a parser without a logger, and with an empty conf. */
 void begin(void);
-/* doca_argp_start() with the words of a line. */
+/* Call doca_argp_start() with the words of a line. */
 doca_error_t start(const char *line);
-/* One line in a parser with the usual parameters. */
+/* Parse one line with a parser that has the usual parameters. */
 doca_error_t parse(const char *line);
-/* Runs f in a process of its own: what it wrote, and its exit status. */
+/* Run f in a separate process: return its output, and its exit status. */
 int output_of(void (*f)(void), char *text, size_t size);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* graph_rig.h - an engine with a context that copies, for tests of graphs. */
+/* graph_rig.h - an engine with a context for copies, for tests of graphs. */
 #ifndef TEST_LIBDPA_GRAPH_RIG_H
 #define TEST_LIBDPA_GRAPH_RIG_H
 
@@ -25,18 +25,18 @@ struct graph_rig {
 	struct doca_task *task[RIG_TASKS]; /* i copies 10 bytes from 0 to 1000 (i + 1) */
 	char mem[4096];
 	int done, failed, task_callbacks;
-	int again; /* that the callback submits its instance */
+	int again; /* number of times that the callback submits its instance */
 	uint64_t instance_data;
 };
 extern struct graph_rig rig;
 
 void graph_setup(void);
 void graph_teardown(void);
-/* A graph with callbacks that count, and its data. */
+/* Make a graph with callbacks that count, and its data. */
 struct doca_graph *new_graph(uint32_t instances);
-/* Progress until there is none. */
+/* Run progress until there is no work. */
 void graph_run(void);
-/* Sources and destinations as they were. */
+/* Restore sources and destinations. */
 void graph_rewind(void);
 
 #endif

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Device code of the tests of libdpa/common. */
+/* kernels.c - device code of the tests of libdpa/common. */
 #include <doca_dpa_dev.h>
 #include <doca_dpa_dev_buf.h>
 
-/* Adds up what the elements say, and writes i to the first byte of each. */
+/* Add up the contents of the elements, and write i to the first byte of each. */
 __dpa_rpc__ uint64_t walk(uint64_t arr, uint64_t num)
 {
 	uint64_t sum = 0;
@@ -20,7 +20,7 @@ __dpa_rpc__ uint64_t walk(uint64_t arr, uint64_t num)
 	return sum;
 }
 
-/* Cuts element 0 anew, and reads the byte that it then begins with. */
+/* Set new bounds of element 0, and read its new first byte. */
 __dpa_rpc__ uint64_t recut(uint64_t arr, uint64_t addr, uint64_t len, uint32_t mmap)
 {
 	doca_dpa_dev_buf_t b = doca_dpa_dev_buf_array_get_buf(arr, 0);

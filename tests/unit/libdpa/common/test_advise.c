@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* doca_mmap_advise: its task, the states of its context, and what is refused. */
+/* test_advise.c - doca_mmap_advise: its task, the states of its context, and refused calls. */
 #include <poll.h>
 #include <string.h>
 #include "../host.h"
@@ -85,7 +85,7 @@ static task_t *task_of(struct doca_buf *b)
 	return t;
 }
 
-/* No byte is lost: those around the buf neither. */
+/* No byte is lost, not even around the buf. */
 Test(advise, invalidates)
 {
 	doca_notification_handle_t fd;
@@ -104,7 +104,7 @@ Test(advise, invalidates)
 	cr_assert(done == 1 && !failed);
 	for (size_t i = 0; i < sizeof(mem); i++)
 		cr_assert_eq(mem[i], (char)(i * 7));
-	OK(doca_buf_reset_data_len(buf)); /* no data: nothing to do */
+	OK(doca_buf_reset_data_len(buf)); /* no data: no work */
 	OK(doca_task_submit(as_task(t)));
 	doca_pe_progress(pe);
 	cr_assert_eq(done, 2);

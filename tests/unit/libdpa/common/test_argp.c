@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Command line flags. */
+/* test_argp.c - command line flags. */
 #include "argp_rig.h"
 
 TestSuite(argp, .timeout = 60);
@@ -67,7 +67,7 @@ Test(argp, calls_after_the_end)
 	IS(doca_argp_register_logger_callback(on_say), BAD_STATE);
 }
 
-/* A setter for each thing that a parameter must have, and what its absence says. */
+/* One setter for each required setting, and the error without it. */
 Test(argp, registering)
 {
 	struct doca_argp_param *p;
@@ -334,7 +334,7 @@ Test(argp, usage)
 	cr_assert(!strstr(text, "secret"));
 }
 
-/* No name stands for the program's. */
+/* NULL stands for the program's name. */
 static void no_name(void)
 {
 	if (doca_argp_init(NULL, NULL) == DOCA_SUCCESS)

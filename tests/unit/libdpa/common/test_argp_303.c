@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Types of values that 3.3 has: devices, representors, numbers with a fraction; and lenient files. */
+/*
+ * test_argp_303.c - types of values of 3.3: devices, representors, numbers with a fraction; and
+ * lenient files.
+ */
 #define DPA_DOCA_API 303
 #include "argp_rig.h"
 #include <doca_dev.h>
@@ -8,8 +11,8 @@
 #define PF "d9a0:00:00.0"
 #define SF "d9a0:00:00.1"
 
-static struct doca_argp_device_rep_ctx got; /* what the last callback was given */
-static int opened;			    /* by the program's callback */
+static struct doca_argp_device_rep_ctx got; /* arguments of the last callback */
+static int opened;			    /* calls of the program's callback */
 static struct doca_devinfo *last_opened;
 
 static doca_error_t on_device(void *param, void *config)
@@ -60,7 +63,7 @@ static void add_303(const char *name, const char *long_name, enum doca_argp_type
 	OK(doca_argp_register_param(p));
 }
 
-/* A parser with one parameter of each type. */
+/* Make a parser with one parameter of each type. */
 static void begin_303(void)
 {
 	memset(&got, 0, sizeof(got));
@@ -96,7 +99,8 @@ Test(argp_303, device)
 	OK(doca_argp_destroy());
 	begin_303();
 	OK(start("-a pci/" PF ",dv_flow_en=2,more"));
-	cr_assert_str_eq(got.dev_ctx.devargs, "dv_flow_en=2,more"); /* until the parser's end */
+	/* valid until the parser's end */
+	cr_assert_str_eq(got.dev_ctx.devargs, "dv_flow_en=2,more");
 	first = got.dev_ctx.dev;
 	OK(doca_argp_destroy());
 	begin_303();
@@ -129,7 +133,7 @@ Test(argp_303, representor)
 	end_303();
 }
 
-/* Nothing stays open, and no callback has been called. */
+/* No device stays open, and no callback was called. */
 Test(argp_303, refused)
 {
 	static const char *const lines[] = {
@@ -175,7 +179,7 @@ Test(argp_303, opened_by_the_program)
 	OK(doca_argp_register_dev_open_callback(open_none, NULL));
 	IS(start("-a pci/" PF), NOT_PERMITTED);
 	end_303();
-	IS(doca_argp_register_dev_open_callback(open_it, NULL), BAD_STATE); /* not begun */
+	IS(doca_argp_register_dev_open_callback(open_it, NULL), BAD_STATE); /* not initialised */
 }
 
 Test(argp_303, numbers)
@@ -186,7 +190,10 @@ Test(argp_303, numbers)
 	end_303();
 }
 
-/* A type that a version does not have is none: 4 is a JSON object in 2.10, 7 nothing in 3.3. */
+/*
+ * A type that a version does not have is invalid: 4 is a JSON object in 2.10, 7 does not exist in
+ * 3.3.
+ */
 Test(argp_303, unknown_types)
 {
 	struct doca_argp_param *p;
@@ -200,7 +207,7 @@ Test(argp_303, unknown_types)
 		doca_argp_param_set_type_303(p, (enum doca_argp_type)type);
 		IS(doca_argp_register_param(p), INITIALIZATION);
 	}
-	doca_argp_param_set_type_303(NULL, DOCA_ARGP_TYPE_INT); /* nothing */
+	doca_argp_param_set_type_303(NULL, DOCA_ARGP_TYPE_INT); /* ignored */
 	OK(doca_argp_destroy());
 }
 
@@ -241,6 +248,6 @@ Test(argp_303, files)
 	IS(start_file(more, false), INVALID_VALUE);
 	OK(start_file(more, true));
 	cr_assert_str_eq(conf.calls, "i:3 ");
-	IS(doca_argp_disable_pedantic_config_parsing(), BAD_STATE); /* not begun */
+	IS(doca_argp_disable_pedantic_config_parsing(), BAD_STATE); /* not initialised */
 	cr_assert_eq(fake_opens(), 0);
 }

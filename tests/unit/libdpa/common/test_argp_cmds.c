@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Commands, files of flags, and flags that are handed on. */
-#define DPA_DOCA_API 210 /* its types of values have a JSON object */
+/* test_argp_cmds.c - commands, files of flags, and flags that are passed on. */
+#define DPA_DOCA_API 210 /* its types of values include a JSON object */
 #include "argp_rig.h"
 
 TestSuite(argp_cmds, .timeout = 60);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Bufs, lists of them and their inventories. */
+/* test_buf.c - bufs, lists of them and their inventories. */
 #include "tests/unit/libdpa/host.h"
 #include <doca_buf.h>
 #include <doca_buf_inventory.h>
@@ -35,7 +35,7 @@ static void teardown(void)
 
 TestSuite(buf, .init = setup, .fini = teardown, .timeout = 60);
 
-/* The byte in front, which compilers do not let one name. */
+/* Return the byte in front, which compilers do not let one name. */
 static void *before(char *p)
 {
 	return (void *)((uintptr_t)p - 1);
@@ -218,7 +218,7 @@ Test(buf, dup)
 	OK(doca_buf_dec_refcount(d, NULL));
 }
 
-/* A list is these bufs in this order. */
+/* Check that a list consists of these bufs in this order. */
 static void is_list(struct doca_buf **b, int n)
 {
 	uint8_t first, last, in;

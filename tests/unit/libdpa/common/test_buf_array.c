@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Arrays of bufs, from both sides. */
+/* test_buf_array.c - arrays of bufs, from both sides. */
 #include <stdio.h>
 #include <unistd.h>
 #include "tests/unit/libdpa/host.h"
@@ -209,7 +209,7 @@ Test(buf_array, bad_pointers_end_the_context)
 	ends_the_context(at, 1, false, true);
 }
 
-/* The address one past the end was taken; the store behind it landed outside of the map. */
+/* The address one past the end was accepted; the store to it landed outside of the map. */
 Test(buf_array, no_pointer_one_past_the_end)
 {
 	uint64_t end = (uintptr_t)mem + 100, got;
@@ -227,7 +227,7 @@ Test(buf_array, no_pointer_one_past_the_end)
 	ends_the_context(end, 0, false, false);
 }
 
-/* A peer's memory is reached by RDMA only. */
+/* Only RDMA can access a peer's memory. */
 Test(buf_array, no_pointer_to_a_peer)
 {
 	doca_dpa_dev_mmap_t key;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* doca_clock: readings, two of one moment, and what is refused. */
+/* test_clock.c - doca_clock: readings, two readings at one moment, and refused calls. */
 #include "../host.h"
 #include <doca_clock.h>
 
@@ -32,7 +32,7 @@ static bool before(const struct timespec *a, const struct timespec *b)
 	return a->tv_sec < b->tv_sec || (a->tv_sec == b->tv_sec && a->tv_nsec <= b->tv_nsec);
 }
 
-/* A reading lies between two of the clock that it is made of. */
+/* Check that a reading lies between two readings of its underlying clock. */
 static void lies_in(uint64_t type, clockid_t id, long grain)
 {
 	union doca_clock_timespec_t t;
@@ -72,7 +72,7 @@ Test(clock, two_of_one_moment)
 						 &margin));
 		cr_assert(types[i] == DOCA_CLOCK_HOST_COUNTER_CYCLES || a.ts.tv_nsec < 1000000000);
 	}
-	/* where both are the same clock they differ by no more than the margin says */
+	/* where both are the same clock they differ by no more than the margin */
 	for (int i = 0; i < 1000; i++) {
 		OK(doca_clock_get_crosstimestamp(clk, DOCA_CLOCK_HOST_MONOTONIC,
 						 DOCA_CLOCK_NIC_FREE_RUNNING, &a, &b, &margin));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Contexts, the progress engine and tasks, by an object of the test's own. */
+/* test_ctx.c - contexts, the progress engine and tasks, with an object made by the test. */
 #include <poll.h>
 #include <pthread.h>
 #include <string.h>
@@ -15,7 +15,7 @@ struct echo {
 	struct doca_ctx ctx;
 	struct doca_task *queue[8];
 	int queued, completed, retired, freed, flushed;
-	bool frees; /* tasks, in their callback */
+	bool frees; /* free tasks in their callback */
 	doca_error_t start, stop, submit;
 	atomic_bool there;
 };
@@ -136,7 +136,7 @@ Test(ctx, states)
 	dpa_core_init(&e.ctx, &echo_ops, NULL);
 	IS(doca_ctx_start(NULL), INVALID_VALUE);
 	IS(doca_ctx_stop(NULL), INVALID_VALUE);
-	OK(doca_ctx_stop(&e.ctx)); /* idle: nothing to do */
+	OK(doca_ctx_stop(&e.ctx)); /* idle: no work */
 	IS(doca_ctx_get_state(&e.ctx, NULL), INVALID_VALUE);
 	IS(doca_ctx_get_state(NULL, &s), INVALID_VALUE);
 	IS(doca_ctx_start(&e.ctx), NOT_CONNECTED);
@@ -171,7 +171,7 @@ Test(ctx, states)
 	OK(doca_pe_destroy(pe));
 }
 
-/* Start and stop that take their time. */
+/* Start and stop that complete later. */
 Test(ctx, later)
 {
 	struct echo e = {.start = DOCA_ERROR_IN_PROGRESS, .stop = DOCA_ERROR_IN_PROGRESS};
@@ -231,7 +231,7 @@ Test(ctx, data_path_on_a_dpa)
 	rig_destroy(&r);
 }
 
-/* A task that is freed in its own callback: its place at once, its memory afterwards. */
+/* A task that is freed in its own callback: its place is free at once, its memory afterwards. */
 Test(ctx, freed_in_the_callback)
 {
 	struct echo e = {.frees = true};
@@ -376,7 +376,7 @@ Test(ctx, tasks)
 	OK(doca_pe_destroy(pe));
 }
 
-/* No type makes batches: whatever is given as one is refused, and not looked at. */
+/* No type makes batches: each argument is refused as a batch, and not read. */
 Test(pe, no_batch_is_one)
 {
 	struct doca_task t = {0};

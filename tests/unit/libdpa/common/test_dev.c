@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Opening devices, and what needs one open. */
+/* test_dev.c - opening devices, and calls that need an open one. */
 #include <string.h>
 #include "tests/unit/libdpa/host.h"
 #include <doca_ctx.h>
@@ -57,7 +57,7 @@ static void on_flush(char *buf)
 {
 }
 
-/* The log has what to do about it. */
+/* The log contains a remedy. */
 Test(dev, no_list)
 {
 	struct doca_log_backend *sdk;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Attributes of devices: another adapter, the PF, an SF. */
+/* test_devinfo.c - attributes of devices: another adapter, the PF, an SF. */
 #include <string.h>
 #include "tests/unit/libdpa/host.h"
 

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Graphs: the order of their nodes, failures, graphs inside graphs, and contexts without room. */
+/*
+ * test_graph.c - graphs: the order of their nodes, failures, graphs inside graphs, and contexts
+ * without room.
+ */
 #include <poll.h>
 #include <string.h>
 #include "graph_rig.h"
@@ -15,7 +18,7 @@ static doca_error_t note(void *cookie)
 	return user_status;
 }
 
-/* Two copies, then a callback: B and C behind A, and D behind both. */
+/* Two copies, then a callback: B and C after A, and D after both. */
 struct diamond {
 	struct doca_graph *graph;
 	struct doca_graph_node *a, *b, *c, *d;
@@ -68,13 +71,13 @@ Test(graph, order)
 	}
 	cr_assert_eq(rig.task_callbacks, 0, "those of the tasks do not come");
 	erase(&d);
-	/* the tasks are the user's again */
+	/* the tasks belong to the user again */
 	OK(doca_task_submit(rig.task[0]));
 	doca_pe_progress(rig.pe);
 	cr_assert_eq(rig.task_callbacks, 1);
 }
 
-/* A node that fails: what depends on it does not begin. */
+/* A node that fails: nodes that depend on it do not begin. */
 Test(graph, a_callback_fails)
 {
 	struct diamond d;
@@ -95,7 +98,7 @@ Test(graph, a_callback_fails)
 	erase(&d);
 }
 
-/* The user's AGAIN is no context without room. */
+/* AGAIN from the user does not mean a context without room. */
 Test(graph, a_callback_returns_again)
 {
 	struct diamond d;
@@ -109,7 +112,7 @@ Test(graph, a_callback_returns_again)
 	erase(&d);
 }
 
-/* The other copy is waited for, and the last node does not begin. */
+/* The instance waits for the other copy, and the last node does not begin. */
 Test(graph, a_task_fails)
 {
 	struct diamond d;
@@ -149,7 +152,7 @@ Test(graph, a_context_that_stopped)
 	erase(&d);
 }
 
-/* Two instances share a task: the second one cannot have it meanwhile. */
+/* Two instances share a task: the second one cannot use it meanwhile. */
 Test(graph, a_task_in_flight)
 {
 	struct doca_graph_instance *other;
@@ -165,7 +168,7 @@ Test(graph, a_task_in_flight)
 	OK(doca_graph_instance_set_ctx_node_data(other, n, rig.task[0]));
 	OK(doca_graph_instance_submit(in));
 	IS(doca_graph_instance_submit(other), BAD_STATE);
-	doca_task_free(rig.task[0]); /* nothing: it is in flight */
+	doca_task_free(rig.task[0]); /* ignored: it is in flight */
 	graph_run();
 	cr_assert_eq(rig.done, 1);
 	OK(doca_graph_instance_destroy(in));
@@ -174,7 +177,7 @@ Test(graph, a_task_in_flight)
 	OK(doca_graph_destroy(g));
 }
 
-/* A graph with a diamond inside; the diamond's callbacks do not come. */
+/* A graph with a diamond inside; the callbacks of the diamond do not run. */
 Test(graph, inside_another)
 {
 	struct doca_graph_node *copy, *sub, *last;
@@ -200,7 +203,7 @@ Test(graph, inside_another)
 	cr_assert_str_eq(order, "adz");
 	IS(doca_graph_instance_destroy(d.in), IN_USE);
 
-	/* its failure is that of the one around it */
+	/* its failure is a failure of the outer one */
 	order[0] = 0;
 	graph_rewind();
 	OK(doca_buf_reset_data_len(rig.src[0]));
@@ -209,7 +212,7 @@ Test(graph, inside_another)
 	cr_assert(rig.done == 1 && rig.failed == 1);
 	cr_assert_str_eq(order, "a");
 
-	/* submitted on its own while its turn comes */
+	/* submitted on its own when it should begin */
 	OK(doca_ctx_start(rig.ctx));
 	graph_rewind();
 	order[0] = 0;
@@ -223,7 +226,7 @@ Test(graph, inside_another)
 	erase(&d);
 }
 
-/* The callback submits its instance again, and asks the engine for progress. */
+/* The callback submits its instance again, and calls the engine's progress. */
 Test(graph, again_from_the_callback)
 {
 	struct diamond d;
@@ -252,7 +255,7 @@ Test(graph, notification)
 	OK(doca_graph_instance_submit(d.in));
 	cr_assert_eq(poll(&p, 1, 0), 1);
 	OK(doca_pe_clear_notification(rig.pe, fd));
-	OK(doca_pe_request_notification(rig.pe)); /* it is there already */
+	OK(doca_pe_request_notification(rig.pe)); /* the work is present already */
 	cr_assert_eq(poll(&p, 1, 0), 1);
 	OK(doca_pe_clear_notification(rig.pe, fd));
 	graph_run();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Graphs: what is refused. */
+/* test_graph_errors.c - graphs: refused calls. */
 #include "graph_rig.h"
 
 TestSuite(graph_errors, .init = graph_setup, .fini = graph_teardown, .timeout = 60);
@@ -117,7 +117,7 @@ Test(graph_errors, nodes)
 	IS(doca_graph_add_dependency(g, a, b), INVALID_VALUE);
 }
 
-/* Each level has the one below twice: a walk goes into each graph once, or this does not end. */
+/* Each level contains the next one twice: a walk enters each graph once, or this does not end. */
 Test(graph_errors, deeply_nested)
 {
 	enum { LEVELS = 48 };
@@ -190,7 +190,7 @@ Test(graph_errors, instances)
 	OK(doca_graph_destroy(other));
 }
 
-/* Layers of which each node depends on all of the one before: 2^LAYERS ways through them. */
+/* Layers in which each node depends on all nodes of the previous layer: 2^LAYERS paths. */
 Test(graph_errors, many_ways)
 {
 	enum { LAYERS = 60 };
@@ -238,7 +238,7 @@ Test(graph_errors, graphs_inside)
 	OK(doca_graph_instance_set_ctx_node_data(in, copy, rig.task[1]));
 	IS(doca_graph_instance_submit(in), INVALID_VALUE); /* no data of b */
 	OK(doca_graph_instance_destroy(in));
-	OK(doca_graph_instance_submit(sub)); /* it is its own again */
+	OK(doca_graph_instance_submit(sub)); /* it is independent again */
 	IS(doca_graph_instance_set_sub_graph_node_data(sub, leaf, sub), BAD_STATE);
 	graph_run();
 	OK(doca_graph_instance_destroy(sub));

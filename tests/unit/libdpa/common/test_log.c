@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Messages: lines, levels, backends. */
+/* test_log.c - messages: lines, levels, backends. */
 #define DOCA_ALLOW_EXPERIMENTAL_API
 #include <criterion/criterion.h>
 #include <pthread.h>
@@ -23,7 +23,7 @@ static FILE *file;
 static char *text;
 static size_t text_size, seen;
 
-/* The lines that were logged to `file` since the last call. */
+/* Return the lines that were logged to `file` since the last call. */
 static const char *lines(void)
 {
 	static char copy[4096];
@@ -294,7 +294,7 @@ Test(log, streams)
 	IS(doca_log(DOCA_LOG_LEVEL_ERROR, log_source, "f", 1, "f", "x"), IO_FAILED);
 }
 
-/* In place of libc's: what would go to the daemon. */
+/* Replaces libc's: the text for the daemon. */
 static char sys_line[300];
 static const char *sys_name;
 static int sys_priority;
@@ -359,7 +359,7 @@ static void read_all(int fd, char *to, size_t size)
 	to[n] = 0;
 }
 
-/* In a process of its own, whose outputs are pipes. */
+/* In a separate process, whose outputs are pipes. */
 Test(log, standard)
 {
 	char out_text[1000], err_text[1000];
@@ -402,7 +402,7 @@ static void *logger(void *arg)
 	return NULL;
 }
 
-/* Lines of several threads come whole. */
+/* Lines of several threads do not mix. */
 Test(log, threads)
 {
 	static char msg[2][80];

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Memory maps: states, keys, exports. */
+/* test_mmap.c - memory maps: states, keys, exports. */
 #include <errno.h>
 #include <fcntl.h>
 #include <string.h>
@@ -257,7 +257,7 @@ Test(mmap, permissions)
 	OK(doca_dev_close(dev));
 }
 
-/* The access flags for the device: writing remotely needs writing locally. */
+/* The access flags for the device: remote write requires local write. */
 Test(mmap, access_of_the_region)
 {
 	static const struct {
@@ -397,7 +397,7 @@ Test(mmap, exports_without_permission)
 	OK(doca_dev_close(other));
 }
 
-/* Whatever comes from outside is a description or is refused. */
+/* Each input from outside is a description or is refused. */
 Test(mmap, foreign_descriptions)
 {
 	struct doca_dev *dev = open_dpa0();
@@ -492,7 +492,10 @@ static void on_flush(char *buf)
 {
 }
 
-/* All or nothing: a device that refuses takes the others back. Its error is logged. */
+/*
+ * All or nothing: if one device refuses, the registrations with the others are undone. The error is
+ * logged.
+ */
 Test(mmap, registration_fails)
 {
 	struct doca_dev *dev = open_dpa0();
@@ -508,7 +511,7 @@ Test(mmap, registration_fails)
 	fake_fail_reg(EINVAL);
 	IS(doca_mmap_start(m), INVALID_VALUE);
 	cr_assert_eq(fake_mrs(), 0);
-	/* the region of PCI exports goes again: that leaves another error */
+	/* the region of PCI exports is removed again: that leaves another errno */
 	OK(doca_mmap_set_permissions(m, DOCA_ACCESS_FLAG_PCI_READ_ONLY));
 	fake_fail_reg_after(1, EFAULT);
 	IS(doca_mmap_start(m), INVALID_VALUE);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Representors: the PF has one for its SF; an SF and another adapter have none. */
+/* test_rep.c - representors: the PF has one for its SF; an SF and another adapter have none. */
 #include <string.h>
 #include "tests/unit/libdpa/host.h"
 #include <doca_rdma_bridge.h>
@@ -57,7 +57,7 @@ Test(rep, lists)
 	IS(doca_devinfo_rep_create_list(pf, 0, &list, &n), DRIVER);
 }
 
-/* Without an SF the PF lists none: a program of 3.2 then uses the PF alone. */
+/* Without an SF the PF lists none: a program of 3.2 then uses only the PF. */
 Test(rep, no_sf)
 {
 	struct doca_devinfo_rep **list;
@@ -99,7 +99,7 @@ Test(rep, capabilities)
 	IS(doca_devinfo_rep_cap_is_filter_net_supported(devs[PF], &is), DRIVER);
 }
 
-/* A device that was opened from a PD of the user's. */
+/* A device that was opened from a PD of the user. */
 Test(rep, device_of_a_pd)
 {
 	struct doca_devinfo_rep **list;
@@ -175,7 +175,7 @@ Test(rep, properties)
 	IS(doca_devinfo_rep_get_iface_name(NULL, name, sizeof(name)), INVALID_VALUE);
 }
 
-/* A representor outlives its list, and so does what it is asked for. */
+/* A representor outlives its list, and so do its attributes. */
 Test(rep, opening)
 {
 	char vuid[DOCA_DEVINFO_REP_VUID_SIZE];

@@ -31,27 +31,27 @@ struct far_rig {
 	char blob[512];		  /* the export */
 	size_t len;
 	int done, failed;
-	doca_error_t status[FAR_TASKS]; /* by user data */
+	doca_error_t status[FAR_TASKS]; /* by task number */
 };
 extern struct far_rig rig;
 
 void far_setup(void);
-/* The device, the near memory and the DMA alone. */
+/* Open only the device, the near memory and the DMA. */
 void far_open(void);
 void far_teardown(void);
-/* A map of memory, started. */
+/* Make a map of memory, started. */
 struct doca_mmap *far_map(char *mem, uint32_t access);
-/* With the data that are there, or room for them. */
+/* Make a buf with data, or one with room for data. */
 struct doca_buf *far_data(struct doca_mmap *m, const char *at, size_t len);
 struct doca_buf *far_room(struct doca_mmap *m, const char *at, size_t len);
-/* Submits a copy, which frees its bufs when it has ended. */
+/* Submit a copy, which frees its bufs when it has ended. */
 void far_submit(struct doca_buf *src, struct doca_buf *dst, uint64_t number);
-/* Progress until as many have ended. */
+/* Run progress until that number has ended. */
 void far_await(int ended);
-/* One copy: its status. The context runs again after an error. */
+/* Run one copy and return its status. The context runs again after an error. */
 doca_error_t far_copy(struct doca_buf *src, struct doca_buf *dst);
 void far_restart(void);
-/* The owner's map and all that depends on it goes. */
+/* Destroy the owner's map and all that depends on it. */
 void far_drop_import(void);
 
 #endif

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* doca_dma: copies, the states of its context, and what is refused. */
+/* test_dma.c - doca_dma: copies, the states of its context, and refused calls. */
 #include <poll.h>
 #include <stdlib.h>
 #include <string.h>
@@ -127,7 +127,7 @@ static enum doca_ctx_states state_of(void)
 	return s;
 }
 
-/* Runs one copy that fails, frees what it took, and starts the context again. */
+/* Run one copy that fails, free its resources, and start the context again. */
 static doca_error_t fails(struct doca_buf *src, struct doca_buf *dst)
 {
 	struct doca_dma_task_memcpy *t = task_of(src, dst);
@@ -158,7 +158,7 @@ Test(dma, copies)
 	cr_assert_arr_eq(mem + 1000, mem, 100);
 	OK(doca_buf_get_data_len(dst, &len));
 	cr_assert_eq(len, 100u);
-	/* again: behind the data that are there */
+	/* again: behind the present data */
 	OK(doca_task_submit(as_task(t)));
 	doca_pe_progress(pe);
 	cr_assert_eq(done, 2);
@@ -170,7 +170,7 @@ Test(dma, copies)
 	OK(doca_buf_dec_refcount(dst, NULL));
 }
 
-/* Source and destination are lists whose pieces do not fit each other. */
+/* Source and destination are lists whose segments have different lengths. */
 Test(dma, lists)
 {
 	struct doca_buf *src = data_at(map, 0, 10), *dst = room_at(map, 1000, 15);
@@ -231,7 +231,7 @@ Test(dma, failures)
 	OK(doca_mmap_destroy(readable));
 }
 
-/* The others end, too, and the context is idle when the last has been reported. */
+/* The other tasks end, too, and the context is idle after the last report. */
 Test(dma, an_error_stops_the_context)
 {
 	struct doca_buf *src = data_at(map, 0, 10), *dst = room_at(map, 100, 100);
@@ -315,7 +315,7 @@ Test(dma, tasks)
 	cr_assert_eq(doca_dma_task_memcpy_get_src(t[0]), other);
 	cr_assert_eq(doca_dma_task_memcpy_get_dst(t[0]), other);
 	OK(doca_buf_dec_refcount(other, NULL));
-	IS(doca_task_submit(as_task(t[0])), INVALID_VALUE); /* no bufs any more */
+	IS(doca_task_submit(as_task(t[0])), INVALID_VALUE); /* not bufs any more */
 	for (int i = 0; i < TASKS; i++)
 		doca_task_free(as_task(t[i]));
 	cr_assert_null(doca_dma_task_memcpy_as_task(t[0]));

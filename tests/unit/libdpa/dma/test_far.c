@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Copies with memory that was exported for the other side of the PCI bus. */
+/* test_far.c - copies with memory that was exported for the other side of the PCI bus. */
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -28,7 +28,7 @@ Test(dma_far, reads_and_writes)
 	}
 }
 
-/* By the bounce buffer, which is smaller. */
+/* Through the bounce buffer, which is smaller. */
 Test(dma_far, from_a_peer_to_a_peer)
 {
 	const size_t n = 1000000;
@@ -37,7 +37,7 @@ Test(dma_far, from_a_peer_to_a_peer)
 	cr_assert(!memcmp(rig.far + 11, rig.far + (6 << 20), n));
 }
 
-/* Pieces of both kinds on both sides, which do not fit each other; the lengths are those of one. */
+/* Segments of both kinds on both sides, with different lengths; the total lengths are equal. */
 Test(dma_far, lists)
 {
 	struct doca_buf *src = NEAR(0, 1000), *dst = TO_FAR(0, 700);
@@ -65,7 +65,7 @@ Test(dma_far, lists)
 	OK(doca_buf_dec_refcount(dst, NULL));
 }
 
-/* More than the queue pair takes, all at once, and they end in order. */
+/* More than the queue pair holds, all at once, and they end in order. */
 Test(dma_far, many)
 {
 	for (int i = 0; i < FAR_TASKS; i++)
@@ -75,7 +75,7 @@ Test(dma_far, many)
 	cr_assert(!memcmp(rig.near, rig.far, FAR_TASKS * 100));
 }
 
-/* Each copies what the one before it has brought; two append to one buf. */
+/* Each copies the data of the previous one; two append to one buf. */
 Test(dma_far, in_order)
 {
 	struct doca_buf *dst = TO_NEAR(0, 1000);
@@ -97,7 +97,7 @@ Test(dma_far, in_order)
 	OK(doca_buf_dec_refcount(dst, NULL));
 }
 
-/* The engine's descriptor tells of each step: a program that only waits for it gets to the end. */
+/* The engine's descriptor reports each step: a program that only waits for it reaches the end. */
 Test(dma_far, notification)
 {
 	doca_notification_handle_t fd;
@@ -118,7 +118,7 @@ Test(dma_far, notification)
 	}
 }
 
-/* Ends what is under way: the context is idle, and starts again. */
+/* A stop ends copies in flight: the context is idle, and starts again. */
 Test(dma_far, stopping)
 {
 	for (int round = 0; round < 5; round++) {
@@ -150,7 +150,7 @@ static void setup_shared(void)
 
 TestSuite(dma_far_shared, .init = setup_shared, .fini = far_teardown, .timeout = 120);
 
-/* Whether the page of an address is mapped so that peers may map it, too. */
+/* Return whether the page of an address is mapped so that peers may map it, too. */
 static bool is_shared(const char *at)
 {
 	unsigned long start, end;
@@ -167,7 +167,7 @@ static bool is_shared(const char *at)
 	return access[3] == 's';
 }
 
-/* The region of the export comes first: the map's own beside it is no reason to copy by system calls. */
+/* The region of the export is registered first: the map's own one must not prevent the mapping. */
 Test(dma_far_shared, an_export_is_mapped_by_peers)
 {
 	const size_t n = 1 << 20;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Exports for the other side of the PCI bus: what is refused, and peers that go. */
+/*
+ * test_far_errors.c - exports for the other side of the PCI bus: refused calls, and peers that
+ * disappear.
+ */
 #include <netinet/in.h>
 #include <poll.h>
 #include <string.h>
@@ -9,7 +12,7 @@
 #include <unistd.h>
 #include "far_rig.h"
 
-/* Of an export: libdpa/common/mmap_pci.c has the table. */
+/* Offsets in an export: libdpa/common/mmap_pci.c has the table. */
 enum {
 	VERSION = 12,
 	LENGTH = 24,
@@ -31,7 +34,7 @@ static struct doca_mmap *import_of(const char *blob)
 	return m;
 }
 
-/* A copy of 100 bytes from a map of the far memory. */
+/* Copy 100 bytes from a map of the far memory. */
 static doca_error_t read_by(struct doca_mmap *m)
 {
 	return far_copy(far_data(m, rig.far, 100), far_room(rig.map, rig.near, 100));
@@ -89,7 +92,10 @@ Test(dma_far_errors, exports)
 	OK(doca_mmap_destroy(local));
 }
 
-/* Bytes that are no export: every byte of one is tried with another value, and every length. */
+/*
+ * Bytes that are no export: each byte of one is replaced by another value, and each length is
+ * tried.
+ */
 Test(dma_far_errors, imports)
 {
 	struct doca_mmap *m;
@@ -133,7 +139,7 @@ Test(dma_far_errors, permissions)
 	OK(read_by(m));
 	cr_assert_eq(write_by(m), DOCA_ERROR_NOT_PERMITTED);
 	OK(doca_mmap_destroy(m));
-	/* one that claims more than it was given */
+	/* one that claims more access than it has */
 	forged[ACCESS] = DOCA_ACCESS_FLAG_PCI_READ_WRITE;
 	m = import_of(forged);
 	cr_assert_eq(write_by(m), DOCA_ERROR_IO_FAILED);
@@ -142,14 +148,14 @@ Test(dma_far_errors, permissions)
 	OK(doca_mmap_destroy(readable));
 }
 
-/* Exports that are forged: each copy ends with an error, and the true one goes on. */
+/* Forged exports: each copy ends with an error, and the real one still works. */
 Test(dma_far_errors, forged)
 {
 	static const int at[] = {KEY, TOKEN, PORT};
 	struct doca_mmap *m;
 	char blob[512];
 
-	memcpy(blob, rig.blob, rig.len); /* no address that can be called */
+	memcpy(blob, rig.blob, rig.len); /* no address that can be used */
 	memset(blob + GIDS, 0, 16 * 8);
 	m = import_of(blob);
 	cr_assert_eq(read_by(m), DOCA_ERROR_IO_FAILED);
@@ -164,7 +170,7 @@ Test(dma_far_errors, forged)
 	}
 }
 
-/* With the token of one export, the range and the R_Key of another one of the same device. */
+/* The token of one export with the range and the R_Key of another one of the same device. */
 Test(dma_far_errors, the_token_of_another_export)
 {
 	struct doca_mmap *other = far_map(rig.far, DOCA_ACCESS_FLAG_PCI_READ_ONLY), *m;
@@ -185,7 +191,7 @@ Test(dma_far_errors, the_token_of_another_export)
 	OK(doca_mmap_destroy(other));
 }
 
-/* The owner stops its map, with a link that is up and without one. */
+/* The owner stops its map, with a connected link and without one. */
 Test(dma_far_errors, the_map_is_gone)
 {
 	struct doca_mmap *keeps = far_map(rig.far, DOCA_ACCESS_FLAG_PCI_READ_ONLY);
@@ -197,7 +203,7 @@ Test(dma_far_errors, the_map_is_gone)
 	OK(doca_mmap_stop(rig.owner));
 	cr_assert_eq(read_by(rig.import), DOCA_ERROR_IO_FAILED);
 	cr_assert_eq(write_by(rig.import), DOCA_ERROR_IO_FAILED);
-	OK(doca_mmap_destroy(keeps)); /* and the port is gone */
+	OK(doca_mmap_destroy(keeps)); /* and the port is closed */
 	cr_assert_eq(read_by(rig.import), DOCA_ERROR_IO_FAILED);
 	/* started again it is another export */
 	OK(doca_mmap_start(rig.owner));
@@ -208,7 +214,7 @@ Test(dma_far_errors, the_map_is_gone)
 	OK(read_by(rig.import));
 }
 
-/* The port ends under a link that is up. */
+/* The port closes while a link is connected. */
 Test(dma_far_errors, the_port_is_gone)
 {
 	OK(read_by(rig.import));
@@ -234,7 +240,7 @@ static int call_port(void)
 	return fd;
 }
 
-/* Peers that say nothing, nonsense, or too little: more of them than the port has places. */
+/* Peers that send nothing, nonsense, or too little: more of them than the port has places. */
 Test(dma_far_errors, strangers)
 {
 	int fds[300], n = 0;
@@ -260,7 +266,7 @@ Test(dma_far_errors, strangers)
 	OK(read_by(rig.import));
 }
 
-/* No descriptor is left for the port: the map is not exported, and can be later. */
+/* No descriptor is left for the port: the map is not exported, and can be exported later. */
 Test(dma_far_errors, no_descriptors)
 {
 	struct rlimit old, few;
@@ -291,7 +297,7 @@ static uint64_t cpu_ms(void)
 	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
 }
 
-/* No descriptor is left for a peer that calls: the port's thread does not run for nothing. */
+/* No descriptor is left for a peer that connects: the port's thread does not run busily. */
 Test(dma_far_errors, no_descriptor_for_a_peer)
 {
 	struct sockaddr_in in = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
@@ -299,7 +305,7 @@ Test(dma_far_errors, no_descriptor_for_a_peer)
 	struct rlimit old, few;
 	uint64_t before;
 
-	OK(read_by(rig.import)); /* all that a copy opens is open */
+	OK(read_by(rig.import)); /* all descriptors of a copy are open */
 	in.sin_port = htons((uint16_t)((uint8_t)rig.blob[PORT] | (uint8_t)rig.blob[PORT + 1] << 8));
 	cr_assert(!getrlimit(RLIMIT_NOFILE, &old));
 	lowest = dup(0);
@@ -316,7 +322,7 @@ Test(dma_far_errors, no_descriptor_for_a_peer)
 	OK(read_by(rig.import));
 }
 
-/* The end of an idle link is told once: the engine's descriptor is quiet then. */
+/* The end of an idle link is reported once: then the engine's descriptor is not readable. */
 Test(dma_far_errors, an_idle_link_ends)
 {
 	doca_notification_handle_t fd;
@@ -337,7 +343,7 @@ Test(dma_far_errors, an_idle_link_ends)
 	cr_assert_eq(read_by(rig.import), DOCA_ERROR_IO_FAILED);
 }
 
-/* A list that the user changes under a copy: the next one of the buf that was taken out still ends. */
+/* A list that the user changes under a copy: the next copy with the removed buf still ends. */
 Test(dma_far_errors, a_list_is_taken_apart)
 {
 	struct doca_buf *dst = far_room(rig.map, rig.near, 50),

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* An exporter that is another process: it is killed or stopped in the middle. */
+/* test_far_kill.c - an exporter that is another process: it is killed or stopped in the middle. */
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,7 +13,7 @@ enum { QUEUE = 20 };
 
 static pid_t owner;
 
-/* The message of the exporter: its export, and where its memory lies. */
+/* Message of the exporter: its export, and the address of its memory. */
 struct told {
 	char blob[512];
 	size_t len;
@@ -28,7 +28,7 @@ static void put(int fd, const struct told *t)
 	_exit(1);
 }
 
-/* The exporter's process: it does nothing after its export. */
+/* Run the exporter's process: it does nothing after its export. */
 static void export_and_wait(int fd)
 {
 	struct told t = {.mem = calloc(1, FAR_MEM)};
@@ -43,7 +43,7 @@ static void export_and_wait(int fd)
 	put(fd, &t);
 }
 
-/* Forked before this process has opened anything; the far memory is the child's from now on. */
+/* Forked before this process has opened anything; the child owns the far memory from now on. */
 static void start_owner(void)
 {
 	struct told t;
@@ -67,7 +67,7 @@ static void end_owner(int sig)
 	int status;
 
 	cr_assert(!kill(owner, sig));
-	cr_assert_eq(waitpid(owner, &status, WUNTRACED), owner); /* all its threads have */
+	cr_assert_eq(waitpid(owner, &status, WUNTRACED), owner); /* all its threads are stopped */
 	cr_assert(sig == SIGKILL ? WIFSIGNALED(status) : WIFSTOPPED(status));
 }
 
@@ -97,7 +97,7 @@ static void submit(size_t n, int number)
 			   (uint64_t)number);
 }
 
-/* Each copy succeeds, fails by the exporter's end, or ends with the context. */
+/* Check that each copy succeeds, fails by the exporter's end, or ends with the context. */
 static void judge(void)
 {
 	int i = 0;
@@ -123,13 +123,13 @@ static void kill_round(int round)
 	judge();
 	if (rig.failed)
 		far_restart();
-	submit(n, 0); /* and the next one finds nobody */
+	submit(n, 0); /* and the next one finds no exporter */
 	far_await(QUEUE + 1);
 	cr_assert_eq(rig.status[0], DOCA_ERROR_IO_FAILED);
 	far_restart();
 }
 
-/* Before the link, within its exchange, in the copies. */
+/* Before the link, during its exchange, during the copies. */
 #define KILLED(n)                                                                                  \
 	Test(dma_far_kill, killed_##n, .init = setup, .fini = teardown)                            \
 	{                                                                                          \

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Device code of the tests of this folder. */
+/* kernels.c - device code of the tests of this folder. */
 #include <doca_dpa_dev.h>
 #include <doca_dpa_dev_sync_event.h>
 #include "kernels.h"
@@ -45,7 +45,7 @@ __dpa_rpc__ uint64_t rpc_notify(struct exec_shared *s)
 	return 1;
 }
 
-/* And waits for the thread. */
+/* Notify, and wait for the thread. */
 __dpa_rpc__ uint64_t rpc_await(struct exec_shared *s, uint64_t ran)
 {
 	doca_dpa_dev_thread_notify(s->notify);
@@ -127,7 +127,7 @@ __dpa_global__ void kernel_spin(struct exec_shared *s)
 		__asm__ volatile("");
 }
 
-/* Goes on when `all` have begun: with fewer EUs than that it takes yields. */
+/* Continue when `all` have begun: with fewer EUs than that it needs yields. */
 __dpa_global__ void kernel_meet(struct exec_shared *s, uint64_t all)
 {
 	ADD(s->ran);
@@ -136,7 +136,7 @@ __dpa_global__ void kernel_meet(struct exec_shared *s, uint64_t all)
 	ADD(s->ended);
 }
 
-/* Never ends, but gives its EU away. */
+/* Run for ever, but yield the EU. */
 __dpa_global__ void kernel_polite(struct exec_shared *s)
 {
 	ADD(s->ran);
@@ -204,7 +204,7 @@ static int take(uint64_t comp)
 	return doca_dpa_dev_get_completion(comp, &e);
 }
 
-/* From `other`'s queue, the base's, and `other`'s again. */
+/* Take from `other`'s queue, the base's, and `other`'s again. */
 __dpa_rpc__ uint64_t rpc_two_devices(struct exec_shared *s, uint64_t comp_of_other)
 {
 	uint64_t got;
@@ -228,7 +228,7 @@ __dpa_rpc__ uint64_t rpc_set_device(uint64_t context)
 	return 1;
 }
 
-/* Memory of the program, whatever device is chosen: 1 for the event, 10 for the hash table. */
+/* Use memory of the program with any selected device: 1 for the event, 10 for the hash table. */
 __dpa_rpc__ uint64_t rpc_memory(doca_dpa_dev_t device, uint64_t event, uint64_t table)
 {
 	uint64_t v = 0, found = 0;
@@ -250,7 +250,7 @@ __dpa_rpc__ uint64_t rpc_notify_by(doca_dpa_dev_t device, uint64_t notify)
 	return 0;
 }
 
-/* Of the device that its thread was created on. */
+/* Use the device that its thread was created on. */
 __dpa_global__ void thread_take(uint64_t arg)
 {
 	struct exec_shared *s = (struct exec_shared *)arg;

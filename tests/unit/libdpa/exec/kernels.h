@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Structures that host and device of these tests share. */
+/* kernels.h - structures shared by host and device of these tests. */
 #ifndef TEST_EXEC_KERNELS_H
 #define TEST_EXEC_KERNELS_H
 

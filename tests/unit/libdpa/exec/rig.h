@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* rig.h - what the tests of this folder share: ../host.h with another shared structure. */
+/* rig.h - common part of the tests of this folder: ../host.h with another shared structure. */
 #ifndef TEST_EXEC_RIG_H
 #define TEST_EXEC_RIG_H
 
@@ -15,11 +15,11 @@ extern doca_dpa_func_t rpc_nothing, rpc_mix, rpc_big, rpc_place, rpc_log, rpc_no
 
 #define RIG_SHARED struct exec_shared
 
-/* Device and started context, and memory for struct exec_shared. */
+/* Open the device and start a context, with memory for struct exec_shared. */
 void exec_rig_start(struct rig *r);
 uint64_t exec_value(struct doca_sync_event *se);
 
-/* A running thread of fn(shared), and what notifies it; `affinity` may be NULL. */
+/* A running thread of fn(shared), and its notification completion; `affinity` may be NULL. */
 struct exec_thread {
 	struct doca_dpa_thread *thread;
 	struct doca_dpa_notification_completion *notify;
@@ -28,12 +28,12 @@ struct exec_thread {
 void exec_thread_new(struct rig *r, struct exec_thread *t, doca_dpa_func_t *fn,
 		     struct doca_dpa_eu_affinity *affinity);
 void exec_thread_free(struct exec_thread *t);
-/* Through an RPC, as hello world does. */
+/* Notify through an RPC, as hello world does. */
 void exec_notify(struct rig *r, struct exec_thread *t);
 
-/* The whole of a file, in a buffer that stays until the next call. */
+/* Return the content of a file, in a buffer that is valid until the next call. */
 const char *exec_file(const char *path);
-/* The path of a new empty file, in buf of 64 bytes. */
+/* Make a new empty file; its path is in buf of 64 bytes. */
 void exec_new_file(char *buf);
 
 #endif

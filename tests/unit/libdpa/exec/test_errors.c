@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Results of every call with NULL, and those when the system gives no more threads. */
+/*
+ * test_errors.c - results of every call with NULL, and those when the system gives no more threads.
+ */
 #include "libdpa/eu/pool.h"
 #include "rig.h"
 
@@ -51,7 +53,7 @@ Test(errors, no_more_threads)
 						     r.shared));
 		OK(doca_sync_event_wait_gt(done, i - 1, ~0ull));
 	}
-	/* of two threads: it waits for room, and what is launched later waits behind it */
+	/* of two threads: it waits for room, and later launches wait after it */
 	OK(doca_dpa_kernel_launch_update_add(r.dpa, NULL, 0, done, 1, 2, &kernel_note, r.shared));
 	OK(doca_dpa_kernel_launch_update_add(r.dpa, NULL, 0, done, 1, 1, &kernel_note, r.shared));
 	OK(doca_dpa_rpc(r.dpa, &rpc_nothing, &ret));

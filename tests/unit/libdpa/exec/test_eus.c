@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* EU numbers: affinity, thread groups, sleeping. */
+/* test_eus.c - EU numbers: affinity, thread groups, sleeping. */
 #include <dirent.h>
 #include <stdio.h>
 #include <string.h>
@@ -48,7 +48,7 @@ Test(eus, affinity_objects)
 	OK(doca_dpa_thread_set_func_arg(t, &thread_note, 0));
 	OK(doca_dpa_thread_start(t));
 	IS(doca_dpa_thread_set_affinity(t, a), BAD_STATE);
-	OK(doca_dpa_eu_affinity_destroy(a)); /* the thread keeps it */
+	OK(doca_dpa_eu_affinity_destroy(a)); /* the thread keeps its EU */
 	OK(doca_dpa_thread_destroy(t));
 	IS(doca_dpa_eu_affinity_destroy(NULL), INVALID_VALUE);
 	OK(doca_dpa_destroy(other.dpa));
@@ -58,7 +58,7 @@ Test(eus, affinity_objects)
 	rig_destroy(&r);
 }
 
-/* The log says where it ran. */
+/* The log contains the EU. */
 Test(eus, a_thread_runs_on_its_eu)
 {
 	static const unsigned int on[] = {200, 3, 0, 255, 17};
@@ -90,7 +90,7 @@ Test(eus, a_thread_runs_on_its_eu)
 	unlink(path);
 }
 
-/* Pinned work waits for its EU while others are free; relaxed work keeps off it. */
+/* Pinned work waits for its EU while others are free; relaxed work avoids it. */
 Test(eus, pinned_work_waits_for_its_eu)
 {
 	struct doca_dpa_eu_affinity *a;
@@ -251,7 +251,7 @@ Test(eus, groups_give_ranks)
 	rig_destroy(&r);
 }
 
-/* A file of dpaeumgmt: EUs 4 to 7 are another function's, 0 and 1 a group's. */
+/* A file of dpaeumgmt: EUs 4 to 7 belong to another function, 0 and 1 to a group. */
 Test(eus, partitions_and_groups_bound_them)
 {
 	char board[64], file[80];
@@ -277,12 +277,12 @@ Test(eus, partitions_and_groups_bound_them)
 	   INVALID_VALUE);
 	OK(doca_dpa_eu_affinity_create(r.dpa, &a));
 	IS(doca_dpa_eu_affinity_set(a, 4), INVALID_VALUE);
-	OK(doca_dpa_eu_affinity_set(a, 1)); /* the group's, by name */
+	OK(doca_dpa_eu_affinity_set(a, 1)); /* EU of the group, by name */
 	for (int i = 0; i < 3; i++) {
 		exec_thread_new(&r, &t[i], &thread_wait, NULL);
 		exec_notify(&r, &t[i]);
 	}
-	AWAIT_SHARED(&r, ran, 2); /* 2 and 3 are there for all three */
+	AWAIT_SHARED(&r, ran, 2); /* 2 and 3 are available for all three */
 	for (int i = 0; i < 3; i++)
 		exec_notify(&r, &t[i]);
 	cr_assert_eq(SHARED(&r, ran), 2u);
@@ -308,7 +308,7 @@ static void is_asleep(struct dpal_eu *eu, void *arg)
 		*(bool *)arg = false;
 }
 
-/* Switches that threads of the pool and of the log have made by themselves so far. */
+/* Return the voluntary switches of the threads of the pool and of the log so far. */
 static long switches(void)
 {
 	DIR *d = opendir("/proc/self/task");
@@ -335,7 +335,7 @@ static long switches(void)
 	return sum;
 }
 
-/* A context that has nothing to do uses no processor. */
+/* A context without work uses no processor time. */
 Test(eus, idle_is_asleep)
 {
 	struct exec_thread t[4];

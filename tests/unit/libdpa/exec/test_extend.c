@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Extended contexts: a program on two devices. */
+/* test_extend.c - extended contexts: a program on two devices. */
 #include <string.h>
 #include <unistd.h>
 #include "rig.h"
@@ -8,7 +8,7 @@
 TestSuite(extend, .timeout = 60);
 
 struct two {
-	struct rig r; /* the base's, with its completion context in r.comp */
+	struct rig r; /* of the base, with its completion context in r.comp */
 	struct doca_dev *dev;
 	struct doca_dpa *dpa;
 	struct doca_dpa_completion *comp;
@@ -122,14 +122,16 @@ Test(extend, one_program_on_both_devices)
 	fake_push_recv(t.r.cq, 3);
 	OK(doca_dpa_rpc(t.r.dpa, &rpc_two_devices, &ret, t.r.shared, t.handle));
 	cr_assert_eq(ret, 111u);
-	/* called on the extended context it begins with that device, and ends nowhere else */
+	/*
+	 * called on the extended context it begins with that device, and does not use another one
+	 */
 	fake_push_recv(t.cq, 4);
 	OK(doca_dpa_rpc(t.dpa, &rpc_take, &ret, t.handle));
 	cr_assert_eq(ret, 1u);
 	two_end(&t);
 }
 
-/* Its threads begin with its device; its memory is the program's. */
+/* Its threads begin with its device; its memory belongs to the program. */
 Test(extend, threads_of_an_extended_context)
 {
 	struct doca_dpa_completion *c;
@@ -178,7 +180,7 @@ Test(extend, children_of_a_dead_one)
 	OK(doca_dpa_kernel_launch_update_set(t.dpa, NULL, 0, NULL, 0, 1, &kernel_polite,
 					     t.r.shared));
 	AWAIT_SHARED(&t.r, ran, 1);
-	OK(doca_dpa_destroy(t.dpa)); /* its kernel is ended, nobody else's */
+	OK(doca_dpa_destroy(t.dpa)); /* its kernel is killed, and no other */
 	OK(doca_dpa_peek_at_last_error(t.r.dpa));
 	OK(doca_dpa_destroy(t.r.dpa));
 	IS(doca_dpa_completion_destroy(t.comp), BAD_STATE);
@@ -188,7 +190,7 @@ Test(extend, children_of_a_dead_one)
 	OK(doca_dev_close(t.r.dev));
 }
 
-/* An event that device code of `of` changes, and its handle. */
+/* Make an event that device code of `of` changes, and its handle. */
 static struct doca_sync_event *event_of(struct rig *r, struct doca_dpa *of, uint64_t *handle)
 {
 	struct doca_sync_event *se;
@@ -201,14 +203,16 @@ static struct doca_sync_event *event_of(struct rig *r, struct doca_dpa *of, uint
 	return se;
 }
 
-/* The public samples update an event of the base context after they have chosen the extended one.
+/*
+ * The public samples update an event of the base context after they have selected the extended one.
  */
 Test(extend, events_and_hash_tables_need_no_device_set)
 {
 	struct two t;
 
 	two_start(&t, NULL);
-	for (int i = 0; i < 8; i++) { /* event, table and chosen device: of the base or the other */
+	/* event, table and selected device: of the base or the other */
+	for (int i = 0; i < 8; i++) {
 		struct doca_dpa *of[2] = {t.r.dpa, t.dpa};
 		uint64_t device = i & 4 ? SHARED(&t.r, other) : SHARED(&t.r, base), ret = 0, h,
 			 table;
@@ -227,7 +231,7 @@ Test(extend, events_and_hash_tables_need_no_device_set)
 	two_end(&t);
 }
 
-/* They are in the base's table: a destroyed extended context leaves nothing there. */
+/* They are in the base's table: a destroyed extended context leaves none there. */
 Test(extend, an_event_outlives_its_extended_context)
 {
 	struct doca_sync_event *se;
@@ -249,7 +253,7 @@ Test(extend, an_event_outlives_its_extended_context)
 	rig_destroy(&t.r);
 }
 
-/* A doorbell: device code rings it through the device that it has chosen. */
+/* A doorbell: device code rings it through the selected device. */
 Test(extend, a_notification_needs_its_device)
 {
 	struct exec_thread th;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Kernel launches: threads, arguments, events, errors, ends. */
+/* test_launch.c - kernel launches: threads, arguments, events, errors, ends. */
 #include <string.h>
 #include <unistd.h>
 #include "rig.h"
@@ -67,7 +67,7 @@ Test(launch, update_sets_or_adds)
 	rig_destroy(&r);
 }
 
-/* At least the threshold, whoever brings it there. */
+/* At least the threshold, set by any update. */
 Test(launch, waits_for_its_event)
 {
 	struct doca_sync_event *wait, *done;
@@ -87,7 +87,7 @@ Test(launch, waits_for_its_event)
 	OK(doca_sync_event_update_set(wait, 1000));
 	OK(doca_sync_event_wait_gt(done, 1, ~0ull));
 	cr_assert_eq(SHARED(&r, ran), 3u);
-	/* there already */
+	/* reached already */
 	OK(LAUNCH(&r, wait, 0, done, 9, 1, &kernel_note, r.shared));
 	OK(doca_sync_event_wait_eq(done, 9, ~0ull));
 	OK(doca_sync_event_destroy(wait));
@@ -132,7 +132,7 @@ Test(launch, errors)
 	rig_destroy(&r);
 }
 
-/* A function of threads is one of launches too: the types are the same. */
+/* A function of threads may be launched too: the types are the same. */
 Test(launch, a_threshold_without_an_event_means_nothing)
 {
 	struct doca_sync_event *done;
@@ -175,7 +175,7 @@ Test(launch, a_fault_ends_the_other_threads_and_completes_nothing)
 	OK(LAUNCH(&r, NULL, 0, done, 7, 4, &kernel_fault, r.shared));
 	rig_await_fatal(&r);
 	IS(LAUNCH(&r, NULL, 0, done, 7, 1, &kernel_note, r.shared), BAD_STATE);
-	OK(doca_sync_event_update_set(wait, 1)); /* what waited does not begin any more */
+	OK(doca_sync_event_update_set(wait, 1)); /* the waiting launch does not begin any more */
 	OK(doca_dpa_destroy(r.dpa));
 	cr_assert_eq(exec_value(done), 0u);
 	OK(doca_sync_event_destroy(wait));
@@ -209,7 +209,7 @@ Test(launch, calls_of_threads_are_mistakes)
 	unlink(path);
 }
 
-/* Waiting for an event, for an EU, or without end: the context goes all the same. */
+/* Waiting for an event, for an EU, or running for ever: the context can be destroyed. */
 Test(launch, the_context_ends_with_launches_in_flight)
 {
 	struct doca_sync_event *wait, *done;
@@ -246,7 +246,7 @@ Test(launch, the_context_ends_with_kernels_that_yield)
 	rig_destroy(&r);
 }
 
-/* The event may be destroyed while launches wait for it, as far as they are concerned. */
+/* The event may be destroyed while launches wait for it. */
 Test(launch, events_that_go_first)
 {
 	struct doca_sync_event *wait, *done;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* More launches than the pool has threads: they wait for their event or for room. */
+/* test_many.c - more launches than the pool has threads: they wait for their event or for room. */
 #include <errno.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -7,7 +7,7 @@
 
 TestSuite(many, .timeout = 100);
 
-#define MANY 3000 /* the pool carries 1,024 threads */
+#define MANY 3000 /* the pool runs 1,024 threads */
 
 static void launch(struct rig *r, struct doca_sync_event *wait, uint64_t at,
 		   struct doca_sync_event *done, unsigned int threads)
@@ -16,7 +16,7 @@ static void launch(struct rig *r, struct doca_sync_event *wait, uint64_t at,
 					     r->shared));
 }
 
-/* The 1,024th launch that waited failed; so did all that needs a thread meanwhile. */
+/* The 1,024th waiting launch failed; so did all calls that needed a thread meanwhile. */
 Test(many, launches_wait_for_their_event)
 {
 	struct doca_sync_event *go, *done, *other;
@@ -47,7 +47,7 @@ Test(many, launches_wait_for_their_event)
 	rig_destroy(&r);
 }
 
-/* One EU, which is taken: those that are ready wait for room, in their order. */
+/* One EU, which is busy: ready launches wait for room, in order. */
 Test(many, launches_wait_for_room)
 {
 	struct doca_sync_event *done;
@@ -71,7 +71,7 @@ Test(many, launches_wait_for_room)
 	rig_destroy(&r);
 }
 
-/* Two contexts share the pool: what one gives back the other may wait for. */
+/* Two contexts share the pool: one may wait for the room that the other returns. */
 Test(many, room_of_another_context)
 {
 	struct doca_sync_event *done[2];
@@ -135,7 +135,7 @@ int __wrap_pthread_create(pthread_t *t, const pthread_attr_t *attr, void *(*fn)(
 	return atomic_load(&refuse) ? EAGAIN : __real_pthread_create(t, attr, fn, arg);
 }
 
-/* The call fails where the system gives no thread, and nothing is left of it. */
+/* The call fails if the system gives no thread, and nothing of it is left. */
 Test(many, no_threads_from_the_system)
 {
 	struct doca_sync_event *go, *done;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Memory that the host does not give: each allocation of a call fails in turn, the call says so and
- * leaves nothing behind, and works once it gets what it wants.
+ * test_memory.c - failed allocations of the host: each allocation of a call fails in turn; the call
+ * returns the error and leaves nothing behind, and succeeds once all allocations succeed.
  */
 #include "rig.h"
 
@@ -19,7 +19,7 @@
 
 TestSuite(memory, .timeout = 60);
 
-/* Of this thread: the one that fails, counted from now; 0: none. */
+/* For this thread: number of calls until one fails; 0: none. */
 static __thread int fail_at;
 static __thread bool failed;
 
@@ -32,7 +32,7 @@ static bool fails(void)
 	return true;
 }
 
-/* The linker puts these in front of the library's calls (CMakeLists.txt). */
+/* The linker places these before the library's calls (CMakeLists.txt). */
 #define WRAP(type, name, params, args, none)                                                       \
 	type __real_##name params;                                                                 \
 	type __wrap_##name params;                                                                 \

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Launches that wait for each other: chains, diamonds, more than there are EUs. */
+/* test_order.c - launches that wait for each other: chains, diamonds, more than there are EUs. */
 #include <pthread.h>
 #include <string.h>
 #include "rig.h"
 
 TestSuite(order, .timeout = 100);
 
-/* Each waits for what the one before adds. */
+/* Each launch waits for the previous one's update. */
 Test(order, linear)
 {
 	struct doca_sync_event *se;
@@ -57,7 +57,7 @@ Test(order, diamond)
 	rig_destroy(&r);
 }
 
-/* One EU: who became ready first runs first. */
+/* One EU: the launch that became ready first runs first. */
 Test(order, first_come_first_served)
 {
 	struct doca_sync_event *done;
@@ -80,7 +80,7 @@ Test(order, first_come_first_served)
 	rig_destroy(&r);
 }
 
-/* 16 threads that all must have begun, on two EUs: by giving them away. */
+/* 16 threads that must all have begun, on two EUs: by yields. */
 Test(order, yield_lets_others_have_the_eu)
 {
 	struct doca_sync_event *done;
@@ -132,7 +132,7 @@ Test(order, triggers_race_with_launches)
 	rig_destroy(&r);
 }
 
-/* Launches, RPCs and threads on fewer EUs than they are, for a while. */
+/* Launches, RPCs and threads on fewer EUs than their number, for a while. */
 Test(order, everything_at_once)
 {
 	struct doca_sync_event *done;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The pool by itself: tokens, queues, threads; loads that would show a lost wake-up as a hang. */
+/*
+ * test_pool.c - the pool alone: tokens, queues, threads; loads in which a lost wake-up would be a
+ * hang.
+ */
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
@@ -36,7 +39,7 @@ static const struct dpa_pool_ops no_device = {
 struct job {
 	struct dpa_work work;
 	_Atomic uint32_t runs, busy;
-	_Atomic uint32_t left; /* times that it dispatches itself again */
+	_Atomic uint32_t left; /* number of times that it dispatches itself again */
 };
 
 static _Atomic uint32_t on_eu[DPA_EU_MAX], errors, total;
@@ -47,7 +50,7 @@ static void run_job(struct dpa_work *work)
 	struct dpal_eu *me = dpal_eu_self;
 
 	if (!me->shared && atomic_fetch_add(&on_eu[me->id], 1))
-		atomic_fetch_add(&errors, 1); /* two on an EU */
+		atomic_fetch_add(&errors, 1); /* two works on one EU */
 	if (j->work.pin >= 0 && me->id != j->work.pin)
 		atomic_fetch_add(&errors, 1);
 	if (j->work.eus && !(j->work.eus[0] >> me->id & 1))
@@ -69,7 +72,7 @@ static void run_job(struct dpa_work *work)
 #define JOBS 12
 static struct job jobs[JOBS];
 
-/* Dispatches what is not busy, `runs` times in all. */
+/* Dispatch works that are not busy, `runs` times in all. */
 static void *dispatcher(void *arg)
 {
 	unsigned int seed = (unsigned int)(uintptr_t)arg;
@@ -157,7 +160,7 @@ static void await_sleep(void)
 	} while (awake);
 }
 
-/* Stirred without work it sleeps again, and can be given some all the same. */
+/* Stirred without work it sleeps again, and still accepts work. */
 Test(pool, a_stir_without_work)
 {
 	struct job j;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* RPCs: arguments, results, errors, and what they never wait for. */
+/* test_rpc.c - RPCs: arguments, results, errors, and work that they never wait for. */
 #include <pthread.h>
 #include <string.h>
 #include <unistd.h>
@@ -90,7 +90,7 @@ Test(rpc, never_waits_behind_other_code)
 	rig_destroy(&r);
 }
 
-/* Even with one EU: what the RPC has is only lent to it. Pinned there, or not. */
+/* Even with one EU: the RPC only borrows it. Pinned to it, or not. */
 Test(rpc, may_wait_for_a_thread)
 {
 	fake_set_num_eus(1);
@@ -135,7 +135,7 @@ static void call_beside(struct caller *c, struct rig *r, doca_dpa_func_t *func)
 	cr_assert_eq(pthread_create(&c->thread, NULL, call, c), 0);
 }
 
-/* The caller has gone to sleep by then, or not: both are woken. */
+/* The caller sleeps by then, or not: both are woken. */
 Test(rpc, sleeping_callers_are_woken)
 {
 	struct caller c;
@@ -220,7 +220,7 @@ Test(rpc, calls_of_threads_are_mistakes)
 	unlink(path);
 }
 
-/* All of it is written when the call returns. */
+/* All of the log is written when the call returns. */
 Test(rpc, log_is_out_when_it_returns)
 {
 	char path[64], *p;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Trace and log files. */
+/* test_trace.c - trace and log files. */
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -42,7 +42,7 @@ Test(trace, flush_writes_and_stop_writes_the_rest)
 	unlink(path);
 }
 
-/* More than the buffer holds: nothing is lost, the writer keeps up or is waited for. */
+/* More than the buffer holds: nothing is lost, the writer keeps up or the EU waits for it. */
 Test(trace, a_full_buffer_is_written)
 {
 	char path[64];
@@ -129,7 +129,7 @@ Test(trace, to_standard_output)
 
 /* ---------------------------------------------------------- lost elements */
 
-/* One line, however often it happens; again after the next start. */
+/* One line, for any number of overruns; again after the next start. */
 Test(trace, a_full_completion_context_says_so_once)
 {
 	static const char line[] = "[ERR] rpc_take: a completion context of 4 elements was full: "

@@ -28,7 +28,7 @@ void crash_path(char *buf, size_t len, const char *kind)
 	snprintf(buf, len, "%s.%d.%s", prefix, (int)getpid(), kind);
 }
 
-/* The file's text, or a failure. */
+/* Return the file's text; fail if there is none. */
 const char *crash_text(void)
 {
 	static char buf[16384];
@@ -58,7 +58,7 @@ bool crash_has_program(const char *name)
 	return system(cmd) == 0;
 }
 
-/* Runs gdb on the two files, by the crash file's own words. */
+/* Run gdb on the two files, with the command in the crash file. */
 void crash_gdb(char *out, size_t len, const char *commands)
 {
 	char core[200], image[200], cmd[900];
@@ -69,7 +69,7 @@ void crash_gdb(char *out, size_t len, const char *commands)
 	crash_path(image, sizeof(image), "so");
 	snprintf(cmd, sizeof(cmd), "gdb -q -nx -batch %s %s %s 2>&1 </dev/null", commands, image,
 		 core);
-	unsetenv("LD_PRELOAD"); /* sanitizers */
+	unsetenv("LD_PRELOAD"); /* preloaded by sanitizers */
 	p = popen(cmd, "r");
 	cr_assert(p);
 	n = fread(out, 1, len - 1, p);

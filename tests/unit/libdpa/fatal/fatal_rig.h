@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* fatal_rig.h - what the tests of this folder share: ../host.h over device code that ends badly. */
+/* fatal_rig.h - common part of the tests of this folder: ../host.h with device code that faults. */
 #ifndef TEST_FATAL_RIG_H
 #define TEST_FATAL_RIG_H
 
@@ -24,15 +24,15 @@ void crash_teardown(void);
 	} while (0)
 void crash_path(char *buf, size_t len, const char *kind);
 
-/* The text of the .crash file; a failure if there is none. */
+/* Return the text of the .crash file; fail if there is none. */
 const char *crash_text(void);
 void has(const char *text, const char *what);
 bool crash_has_program(const char *name);
-/* Runs gdb on core and image. commands: -ex '...' ...; out: at least len bytes */
+/* Run gdb on core and image. commands: -ex '...' ...; out: at least len bytes. */
 void crash_gdb(char *out, size_t len, const char *commands);
 
 void fatal_rig_start(struct rig *r);
-/* A running thread of func, armed. */
+/* Run a thread of func, armed. */
 void fatal_rig_run(struct rig *r, doca_dpa_func_t *func, uint64_t address);
 #define FATAL_READ(r, field) rig_read((r), offsetof(struct fatal_shared, field))
 

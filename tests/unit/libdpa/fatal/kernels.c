@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Device code that ends badly. */
+/* kernels.c - device code that faults. */
 #include <doca_dpa_dev.h>
 #include <doca_dpa_dev_sync_event.h>
 #include <dpa/dpa_dev_native.h>
@@ -65,7 +65,7 @@ __attribute__((noinline)) static uint64_t deep(volatile uint64_t *p)
 	return deep(frame) + frame[0];
 }
 
-/* The called function is the host's and lies outside libdpa, which no kernel should call. */
+/* The called function is code of the host outside libdpa, which no kernel should call. */
 __dpa_global__ void call_outside(uint64_t arg)
 {
 	uint64_t (*volatile fn)(uint64_t, uint64_t, uint64_t) =
@@ -84,7 +84,7 @@ __dpa_global__ void overflow(uint64_t arg)
 	SAY(at(arg)->survived, deep(&v));
 }
 
-/* Every frame calls the library: it is most likely there when the stack ends. */
+/* Every frame calls the library: most likely the stack ends inside of it. */
 __attribute__((noinline)) static uint64_t deep_calls(uint64_t comp, volatile uint64_t *p)
 {
 	volatile uint64_t frame[4];
@@ -102,7 +102,7 @@ __dpa_global__ void overflow_in_calls(uint64_t arg)
 	SAY(at(arg)->survived, deep_calls(at(arg)->comp, &v));
 }
 
-/* A frame of that many bytes, of which only the far end is written to. */
+/* A frame of that many bytes, of which only the far end is written. */
 __attribute__((noinline)) static char far_end(uint64_t size)
 {
 	volatile char frame[size];
@@ -157,7 +157,7 @@ __dpa_global__ void loop_of_calls(uint64_t arg)
 		doca_dpa_dev_get_completion(at(arg)->comp, &e);
 }
 
-/* Asleep, not spinning: that counts too. */
+/* Asleep, not spinning: that counts as run time, too. */
 __dpa_global__ void wait_for_ever(uint64_t arg)
 {
 	ADD(at(arg)->begun);

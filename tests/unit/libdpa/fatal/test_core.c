@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The DPA heap in the core file: it was not there, though the guide promises memory and variables.
+/*
+ * test_core.c - the DPA heap in the core file: it was missing, although the guide promises memory
+ * and variables.
  */
 #include <elf.h>
 #include <fcntl.h>
@@ -64,7 +66,7 @@ static void close_core(struct file *f)
 	munmap((void *)f->at, f->size);
 }
 
-/* The core's bytes of an address; NULL: it has none. */
+/* Return the core's bytes at an address; NULL: not in the core. */
 static const char *in_core(const struct file *f, uint64_t addr, size_t len)
 {
 	const Elf64_Phdr *p = (const Elf64_Phdr *)(f->at + ((const Elf64_Ehdr *)f->at)->e_phoff);
@@ -119,7 +121,7 @@ Test(core, has_the_heap)
 	rig_close(&r);
 }
 
-/* A large heap that is hardly used costs hardly any room. */
+/* A large heap that is hardly used takes hardly any disk space. */
 Test(core, zeros_are_holes)
 {
 	const size_t size = 64u << 20;
@@ -234,7 +236,7 @@ Test(core, the_host_goes_on_meanwhile)
 	}
 }
 
-/* A core that finds no room is left out, the text is not. */
+/* A core that finds no space is left out, the text is written. */
 Test(core, without_room_for_it)
 {
 	struct rlimit old, small = {2 << 20, 2 << 20};

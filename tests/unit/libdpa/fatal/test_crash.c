@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The state after a fault: the context, its QPs, the files. */
+/* test_crash.c - the state after a fault: the context, its QPs, the files. */
 #include <arpa/inet.h>
 #include <dirent.h>
 #include <elf.h>
@@ -78,7 +78,7 @@ Test(crash, trap)
 	has(crash_text(), " trap (");
 }
 
-/* The first frame is no code; the caller is found all the same. */
+/* The first frame is not code; the caller is found nevertheless. */
 Test(crash, jump_to_null)
 {
 	crash_by(&jump_nowhere, 0);
@@ -92,7 +92,7 @@ Test(crash, jump_to_a_wild_address)
 	has(crash_text(), "kernel       jump_nowhere\n");
 }
 
-/* The call stack goes on from there: it ended at the first frame, "(no code)". */
+/* The call stack continues from there: it ended at the first frame, "(no code)". */
 Test(crash, in_the_c_library)
 {
 	crash_by(&call_outside, (uint64_t)(uintptr_t)&inet_network);
@@ -114,7 +114,7 @@ Test(crash, stack_overflow_in_a_call_of_the_library)
 	has(crash_text(), " deep_calls (");
 }
 
-/* However large the frame is, nothing beyond the stack is reached, an EU's stack for one. */
+/* For a frame of any size, nothing beyond the stack is accessed, such as another EU's stack. */
 Test(crash, stack_overflow_by_one_frame)
 {
 	crash_by(&overflow_by_one_frame, 16 << 20);
@@ -151,7 +151,7 @@ Test(crash, gdb_reads_the_core)
 	has(out, "middle (depth=");
 	has(out, "bad_write (arg=");
 	has(out, "the line that faults");
-	has(out, "= 78187493520"); /* a static of the image, as it was */
+	has(out, "= 78187493520"); /* a static of the image, unchanged */
 	has(out, "= 0x2a");
 	has(out, "= 11\n");
 	has(out, "= (void *) 0x8");
@@ -168,7 +168,7 @@ Test(crash, gdb_reads_the_core_of_a_mistake)
 	has(out, "Program terminated with signal SIGABRT");
 }
 
-/* More threads of the same context, in the middle of something. */
+/* More threads of the same context, in the middle of work. */
 struct others {
 	struct rig loops, waits;
 	struct doca_sync_event *event;
@@ -231,7 +231,7 @@ static void crash_among_others(void)
 	rig_close(&r);
 }
 
-/* The registers of the core's threads, in its order. Returns how many. */
+/* Read the registers of the core's threads, in order. Return their number. */
 static int threads_of_core(struct elf_prstatus *st, int max)
 {
 	static char buf[1 << 20];
@@ -280,7 +280,7 @@ static uint32_t awaits(struct dpa_witnesses *w, const void *owner)
 
 	free(w->tickets);
 	w->awaited = 0;
-	dpal_eu_self = NULL; /* somebody else ends the context */
+	dpal_eu_self = NULL; /* another thread ends the context */
 	dpa_witnesses_expect(w, owner);
 	dpal_eu_self = &dpa_pool.threads[0];
 	n = w->awaited;
@@ -288,8 +288,8 @@ static uint32_t awaits(struct dpa_witnesses *w, const void *owner)
 }
 
 /*
- * An EU that finds by itself that the context has ended is on its way out when the others are
- * looked for: it was not awaited, and what it had to say came too late.
+ * An EU that itself detects the end of the context is on its way out when the others are searched:
+ * it was not awaited, and its snapshot came too late.
  */
 Test(crash, who_has_left_is_awaited_until_it_is_gone)
 {
@@ -311,7 +311,7 @@ Test(crash, who_has_left_is_awaited_until_it_is_gone)
 	cr_assert_eq(awaits(&w, &owner), 1);
 	dpa_witnesses_report(&w, "kernel", eu);
 	cr_expect_eq(w.awaited, 0);
-	/* looked for only then: it reports again when it is gone */
+	/* searched only then: it reports again when it is gone */
 	cr_assert_eq(awaits(&w, &owner), 1);
 	dpal_eu_gone();
 	dpa_witnesses_report(&w, "kernel", eu);
@@ -323,7 +323,7 @@ Test(crash, who_has_left_is_awaited_until_it_is_gone)
 	atomic_store(&dpa_pool.num_threads, 0);
 }
 
-/* Those of another context that works are not: they have nothing to do with it. */
+/* Working threads of another context are not included: they are unrelated. */
 Test(crash, other_contexts_are_not_in_the_files)
 {
 	struct elf_prstatus st[8];
@@ -371,7 +371,7 @@ Test(crash, the_files_are_the_users_own)
 	}
 }
 
-/* Names in /tmp can be foreseen: what lies there is replaced, never written through. */
+/* Names in /tmp are predictable: a file there is replaced, never written through. */
 Test(crash, links_are_replaced_not_followed)
 {
 	char path[200], victim[160];
@@ -404,7 +404,7 @@ Test(crash, no_place_for_the_files)
 	rig_close(&r);
 }
 
-/* Nothing but the three files, and nothing of the first crash is left after the second. */
+/* Only the three files, and nothing of the first crash is left after the second. */
 Test(crash, a_second_crash_replaces_the_files)
 {
 	struct dirent *e;

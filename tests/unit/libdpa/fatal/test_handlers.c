@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Signal handlers of the program and those of libdpa, in every order. */
+/* test_handlers.c - signal handlers of the program and those of libdpa, in every order. */
 #include <sched.h>
 #include <setjmp.h>
 #include <signal.h>
 #include "fatal_rig.h"
 
-/* ThreadSanitizer puts handlers of its own between the program and the kernel. */
+/* ThreadSanitizer puts its own handlers between the program and the kernel. */
 static void setup(void)
 {
 #ifdef __SANITIZE_THREAD__
@@ -27,7 +27,7 @@ static void first(int sig)
 	siglongjmp(caught, 1);
 }
 
-/* Passes on to what was there, as crash reporters do. */
+/* Pass on to the previous handler, as crash reporters do. */
 static void second(int sig, siginfo_t *si, void *uc)
 {
 	second_calls++;
@@ -79,7 +79,7 @@ Test(handlers, the_programs_fault_is_the_programs)
 	one_fault_of_the_device();
 }
 
-/* Ours, then the program's, then ours again in front of it: no fault goes round for ever. */
+/* Ours, then the program's, then ours again before it: no fault loops for ever. */
 Test(handlers, who_passes_on_to_us_gets_no_loop)
 {
 	struct sigaction act = {.sa_sigaction = second, .sa_flags = SA_SIGINFO | SA_NODEFER};
@@ -105,7 +105,7 @@ static bool handler_is(void (*fn)(int))
 	return now.sa_handler == fn;
 }
 
-/* An EU that wakes up finds out that its handlers are gone. */
+/* Check that an EU that wakes up detects that its handlers are gone. */
 static void is_asleep(struct dpal_eu *eu, void *arg)
 {
 	if (!atomic_load(&eu->asleep))
@@ -150,7 +150,7 @@ Test(handlers, taken_back_when_an_eu_wakes_up)
 	rig_close(&r);
 }
 
-/* However often that happens, nothing is used up. */
+/* Any number of times, no entries are used up. */
 Test(handlers, installed_in_turns)
 {
 	struct sigaction act = {.sa_handler = second_alone};

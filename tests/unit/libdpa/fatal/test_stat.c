@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The published data of a process's DPA threads and EUs, read as the tools read them. */
+/*
+ * test_stat.c - the published data of a process's DPA threads and EUs, read as the tools read them.
+ */
 #include <fcntl.h>
 #include <glob.h>
 #include <sched.h>
@@ -37,7 +39,7 @@ static int files(void)
 	return n;
 }
 
-/* Our own locks are not in our own way: another process looks. */
+/* Read from another process: a process does not see its own locks. */
 static int seen_from_outside(void)
 {
 	int status;
@@ -160,7 +162,7 @@ static void loop_runs(const struct view *v)
 	while (b.ns <= a.ns);
 }
 
-/* The time of what runs on counts already. */
+/* The time of a run in progress counts already. */
 Test(stat, a_run_that_goes_on_is_shown)
 {
 	struct rig r;
@@ -199,7 +201,7 @@ Test(stat, the_last_error)
 	rig_close(&good);
 }
 
-/* One of a process that was killed is no process, and goes when the next one comes. */
+/* The file of a killed process is not a process, and is removed when the next one starts. */
 Test(stat, files_of_the_dead)
 {
 	struct rig r;
@@ -209,7 +211,7 @@ Test(stat, files_of_the_dead)
 
 	if (!child) {
 		fatal_rig_start(&r);
-		_exit(0); /* without a word */
+		_exit(0); /* without clean-up */
 	}
 	waitpid(child, &status, 0);
 	cr_assert_eq(files(), 1);
@@ -222,7 +224,7 @@ Test(stat, files_of_the_dead)
 	cr_assert_eq(files(), 0);
 }
 
-/* Of a board whose network namespace is gone: what nobody has locked goes. */
+/* Of a board whose network namespace is gone: files without a lock are removed. */
 Test(stat, files_of_the_dead_of_other_boards)
 {
 	static const struct {
@@ -272,7 +274,7 @@ Test(stat, files_of_the_dead_of_other_boards)
 }
 
 /*
- * The action of a library's destructor at exit(): the process's own file goes, a parent's does not.
+ * The action of a library's destructor at exit(): removes the process's own file, not a parent's.
  */
 Test(stat, not_closed_at_exit)
 {
@@ -299,7 +301,7 @@ Test(stat, not_closed_at_exit)
 	cr_assert_eq(files(), 0);
 }
 
-/* A child neither writes into its parent's file nor takes it away. */
+/* A child neither writes to its parent's file nor removes it. */
 Test(stat, a_forked_child_leaves_it_alone)
 {
 	struct rig r;
@@ -327,7 +329,7 @@ Test(stat, a_forked_child_leaves_it_alone)
 	rig_close(&r);
 }
 
-/* Other files are passed over. */
+/* Other files are skipped. */
 Test(stat, foreign_files)
 {
 	char path[128];

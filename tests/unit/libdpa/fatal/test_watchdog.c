@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Code that does not end is ended, with the files of a crash; under a debugger it is not. */
+/*
+ * test_watchdog.c - code that does not end is killed, with the files of a crash; not under a
+ * debugger.
+ */
 #include <errno.h>
 #include <sched.h>
 #include <signal.h>
@@ -31,7 +34,7 @@ static void ends(doca_dpa_func_t *func, const char *frame)
 	IS(doca_dpa_peek_at_last_error(r.dpa), BAD_STATE);
 	has(crash_text(), "reason       used more than 1 s at a time\n");
 #ifdef __SANITIZE_THREAD__
-	/* it may have been ended in the sanitizer's own code, out of which nothing unwinds */
+	/* it may have been killed in code of the sanitizer, which cannot be unwound */
 	if (!strstr(crash_text(), "(no code)"))
 #endif
 		has(crash_text(), frame);
@@ -80,8 +83,8 @@ static uint64_t cpu_ns(void)
 }
 
 /*
- * Many short activations may take as long as they like together; and each leaves device code by a
- * jump, of which nothing may be left over: ThreadSanitizer's call stack has 65,536 entries.
+ * Many short activations together may take any time. Each leaves device code by a jump, which must
+ * leave no entry on ThreadSanitizer's call stack of 65,536 entries.
  */
 Test(watchdog, short_activations_go_on)
 {
@@ -99,7 +102,7 @@ Test(watchdog, short_activations_go_on)
 	rig_close(&r);
 }
 
-/* Two contexts: only that of the loop ends. */
+/* Two contexts: only that of the loop is killed. */
 Test(watchdog, others_go_on)
 {
 	struct rig r, other;
@@ -118,7 +121,7 @@ Test(watchdog, others_go_on)
 	rig_close(&other);
 }
 
-/* Follows the parent until it is told to leave it. */
+/* Trace the parent until it is told to detach. */
 static void trace_parent(int go, int ready)
 {
 	pid_t parent = getppid();

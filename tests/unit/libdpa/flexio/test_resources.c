@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The EUs of an application: what the file may be, and what is refused with which reason. */
+/*
+ * test_resources.c - the EUs of an application: accepted files, and refused files with their
+ * reasons.
+ */
 #define DOCA_ALLOW_EXPERIMENTAL_API
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +13,7 @@
 #define FLEXIO_VER_USED FLEXIO_VER(25, 4, 0)
 #include <libflexio/flexio.h>
 
-static char *lines; /* of the SDK log, all */
+static char *lines; /* all lines of the SDK log */
 static size_t num_lines, before;
 static FILE *log_file;
 static struct flexio_resource *res;
@@ -24,7 +27,7 @@ static void setup(void)
 	cr_assert_eq(doca_log_backend_create_with_file_sdk(log_file, &sdk), DOCA_SUCCESS);
 }
 
-/* The lines that status_of() wrote to the log. */
+/* Return the lines that status_of() wrote to the log. */
 static const char *log_text(void)
 {
 	fflush(log_file);
@@ -37,11 +40,11 @@ static flexio_status status_of(const char *key, const char *yaml)
 {
 	fflush(log_file);
 	before = num_lines;
-	res = (struct flexio_resource *)&res; /* whatever it was */
+	res = (struct flexio_resource *)&res; /* any value */
 	return flexio_resources_create(key, yaml, strlen(yaml), &res);
 }
 
-/* The EUs as "0,1,9 in 2 groups"; what fails is the end of the test. */
+/* Return the EUs as "0,1,9 in 2 groups"; a failure ends the test. */
 static const char *eus_of(const char *yaml)
 {
 	static char buf[2048];
@@ -57,7 +60,7 @@ static const char *eus_of(const char *yaml)
 	return buf;
 }
 
-/* Each line of the log begins with the time; the reason is its end. */
+/* Check the reason of a refusal: it is the end of the line, which begins with the time. */
 static void refused(const char *yaml, const char *reason)
 {
 	cr_assert_eq(status_of("app", yaml), FLEXIO_STATUS_FAILED, "%s", yaml);
@@ -83,7 +86,7 @@ Test(resources, an_eu_counts_once)
 	cr_assert_str_eq(eus_of("app: {EUs: [1, 1, 0-2]}"), "0,1,2 in 0 groups");
 }
 
-/* As a tool may write it: below a partition, with a version, comments, anchors. */
+/* As a tool may write it: inside a partition, with a version, comments, anchors. */
 Test(resources, key_at_any_depth)
 {
 	cr_assert_str_eq(
@@ -169,7 +172,7 @@ Test(resources, no_yaml)
 	refused("app: {EUs: 1}\n---\n]", "no YAML");
 }
 
-/* Lists within lists, far deeper than any file has them. */
+/* Lists within lists, far deeper than in any real file. */
 Test(resources, deep)
 {
 	char yaml[4097] = {0};
@@ -194,7 +197,7 @@ Test(resources, sizes)
 	refused(yaml, "65537 bytes of text: 1 to 65536 may be");
 	free(yaml);
 
-	/* The text need not end with a NUL, and nothing behind its size is read. */
+	/* the text need not end with a NUL, and nothing behind its size is read */
 	cr_assert_eq(flexio_resources_create("app", "app: {EUs: 1}]]", 13, &res),
 		     FLEXIO_STATUS_SUCCESS);
 	cr_assert_eq(flexio_resources_destroy(res), FLEXIO_STATUS_SUCCESS);

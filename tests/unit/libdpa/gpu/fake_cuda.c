@@ -23,7 +23,7 @@ static struct {
 	struct span mem[MAX], reg[MAX];
 	int held, fail;
 	atomic_bool no_copies;
-	atomic_int flying, behind, waited_for; /* copies; failures */
+	atomic_int flying, behind, waited_for; /* copies in flight; failures */
 	atomic_bool behind_now;
 } gpu = {.lock = PTHREAD_MUTEX_INITIALIZER, .fail = -1};
 static __thread int pushed;
@@ -296,7 +296,7 @@ CU(cuMemGetAddressRange_v2)(uint64_t *base, size_t *size, uint64_t ptr)
 
 static int copy(void *dst, const void *src, size_t n)
 {
-	atomic_store(&gpu.behind_now, false); /* no one has waited */
+	atomic_store(&gpu.behind_now, false); /* no caller has waited */
 	if (!pushed || fails() || atomic_load(&gpu.no_copies)) {
 		if (atomic_load(&gpu.flying) && !atomic_exchange(&gpu.behind_now, true))
 			atomic_fetch_add(&gpu.behind, 1);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* rig.h - two RDMA contexts on the GPU data path, in one process, with memory that both have. */
+/* rig.h - two RDMA contexts on the GPU data path, in one process, with memory that both share. */
 #ifndef TEST_GPU_RIG_H
 #define TEST_GPU_RIG_H
 
@@ -42,14 +42,14 @@ struct rig {
 	struct side a, b;
 };
 
-/* Two contexts that are connected RIG_CONNS times; type: of their memory. */
+/* Make two contexts with RIG_CONNS connections; type: of their memory. */
 void rig_up(struct rig *r, enum doca_gpu_mem_type type);
 void rig_down(struct rig *r);
-/* A context that is not started. */
+/* Make a context that is not started. */
 void side_make(struct rig *r, struct side *s);
 void side_connect(struct side *a, struct side *b, int i);
 
-/* From element `from` of a side to element `to` of the other. */
+/* Make an operation from element `from` of a side to element `to` of the other. */
 static inline struct k_op op_of(struct side *s, uint32_t conn, int from, int to, size_t length)
 {
 	return (struct k_op){.conn = conn,

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* shim.h - what the device functions need of CUDA, as plain C++: a kernel's thread is one of the test's. */
+/*
+ * shim.h - the parts of CUDA that the device functions need, as plain C++: a kernel's thread is a
+ * thread of the test.
+ */
 #ifndef TEST_GPU_SHIM_H
 #define TEST_GPU_SHIM_H
 

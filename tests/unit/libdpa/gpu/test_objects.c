@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* GPUs, their memory, arrays, semaphores, lives of contexts on the GPU data path. */
+/*
+ * test_objects.c - GPUs, their memory, arrays, semaphores, life cycles of contexts on the GPU data
+ * path.
+ */
 #include <string.h>
 #include "rig.h"
 #include "../open_dev.h"
@@ -16,7 +19,7 @@ Test(gpu_objects, gpu)
 	OK(doca_gpu_create("17:00.0", &g));
 	OK(doca_gpu_create("17:00.0", &h));
 	cr_assert_eq(fake_cuda_contexts(), 1);
-	cr_assert_eq(fake_cuda_registrations(), 1); /* what copies go through */
+	cr_assert_eq(fake_cuda_registrations(), 1); /* memory for copies */
 	cr_assert(fake_cuda_stays());
 	OK(doca_gpu_destroy(g));
 	IS(doca_gpu_destroy(g), INVALID_VALUE);
@@ -209,7 +212,7 @@ Test(gpu_objects, context_states)
 	cr_assert_eq(fake_cuda_registrations(), 0);
 }
 
-/* Each call of the driver that can fail does, once. */
+/* Each call of the driver that can fail fails once. */
 Test(gpu_objects, start_without_resources)
 {
 	struct side s = {0};

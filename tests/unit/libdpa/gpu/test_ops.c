@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Operations of kernels, on the real device: each device function, by both modes. */
+/* test_ops.c - operations of kernels, on the real device: each device function, in both modes. */
 #include <stdlib.h>
 #include <string.h>
 #include <dpa/dpa_gpu.h>
@@ -68,7 +68,7 @@ Test(gpu_ops, weak_round_and_round)
 	rig_down(&r);
 }
 
-/* As the public sample does: strong, weak at the position that follows, strong. */
+/* As in the public sample: strong, weak at the following position, strong. */
 Test(gpu_ops, modes_by_turns)
 {
 	struct rig r;
@@ -83,7 +83,7 @@ Test(gpu_ops, modes_by_turns)
 		o.weak = i % 2;
 		o.position = i;
 		OK(k_write_inline(r.a.k, &o));
-		byte = 0; /* it was taken along */
+		byte = 0; /* it was copied */
 		OK(o.weak ? k_commit_weak(r.a.k, 1, 1) : k_commit_strong(r.a.k, 1));
 		if (i % 8 == 7)
 			wait_for(&r.a, 8);
@@ -187,7 +187,7 @@ Test(gpu_ops, non_blocking_wait_takes_what_is_there)
 	rig_down(&r);
 }
 
-/* As NCCL's plug-in does it: no data, an immediate, a buf of an address and a key. */
+/* As in NCCL's plug-in: no data, an immediate, a buf made from an address and a key. */
 Test(gpu_ops, empty_messages_and_made_bufs)
 {
 	struct k_op none = {.length = 0}, w, s;
@@ -292,7 +292,10 @@ Test(gpu_ops, what_is_refused)
 	rig_down(&r);
 }
 
-/* Payloads in memory that the adapter reaches by the driver only: copied when posted, or by it. */
+/*
+ * Payloads in memory that the adapter accesses only through the driver: copied when posted, or by
+ * the driver.
+ */
 Test(gpu_ops, gpu_memory)
 {
 	static const size_t sizes[] = {1, 64, 65, 4096, 4097, RIG_ELEM};
@@ -345,8 +348,8 @@ Test(gpu_ops, driver_that_fails)
 }
 
 /*
- * One of a batch fails: the memory that they go through is used again when the others have ended. The
- * adapter asks for each alone then.
+ * One of a batch fails: the bounce memory is reused only when the others have ended. The adapter
+ * then requests each one alone.
  */
 Test(gpu_ops, driver_that_fails_in_the_middle)
 {
@@ -372,7 +375,10 @@ Test(gpu_ops, driver_that_fails_in_the_middle)
 	cr_assert_eq(fake_cuda_waited_for(), fake_cuda_failed_behind());
 }
 
-/* While a thread waits others commit, so that the CQ goes round: a later CQE is in the place. */
+/*
+ * While a thread waits other threads commit, so that the CQ wraps around: a later CQE is in the
+ * place.
+ */
 Test(gpu_ops, wait_that_is_lapped)
 {
 	struct dpa_gpu_conn *c;
@@ -390,7 +396,8 @@ Test(gpu_ops, wait_that_is_lapped)
 	wait_for(&r.a, (uint32_t)DPA_GPU_CQE_LAPS << c->log_cq);
 	pi = c->pi;
 	for (size_t i = 0; i < sizeof(laps) / sizeof(*laps); i++) {
-		c->pi = pi - (laps[i] << c->log_cq); /* as the waiting thread has read it */
+		/* the value that the waiting thread has read */
+		c->pi = pi - (laps[i] << c->log_cq);
 		OK(k_wait(r.a.k, &n));
 	}
 	c->pi = pi;
@@ -400,7 +407,7 @@ Test(gpu_ops, wait_that_is_lapped)
 	rig_down(&r);
 }
 
-/* The queue has 2 * RIG_QUEUE places: each operation may be of one block. */
+/* The queue has 2 * RIG_QUEUE places: each operation may take one block. */
 Test(gpu_ops, full_queues)
 {
 	uint32_t at, mask, n;
@@ -417,7 +424,7 @@ Test(gpu_ops, full_queues)
 	OK(k_commit_strong(r.a.k, 0));
 	OK(k_wait(r.a.k, &n));
 	cr_assert_eq(n, 0);
-	/* what was committed makes room for more */
+	/* committed operations make room for more */
 	for (uint32_t i = 0; i < 10 * mask; i++) {
 		OK(k_write(r.a.k, &o));
 		if (i % 5 == 4)
@@ -435,7 +442,7 @@ Test(gpu_ops, full_queues)
 	rig_down(&r);
 }
 
-/* A refusal by the peer: the wait returns, and so does all that comes later. */
+/* A refusal by the peer: the wait returns, and so do all later ones. */
 Test(gpu_ops, failed_operations)
 {
 	struct k_op bad, good;
@@ -456,7 +463,7 @@ Test(gpu_ops, failed_operations)
 	IS(k_write(r.a.k, &good), IO_FAILED);
 	IS(k_commit_strong(r.a.k, 0), IO_FAILED);
 	IS(k_commit_weak(r.a.k, 0, 1), IO_FAILED);
-	/* the other connection goes on; the wait still tells of the first */
+	/* the other connection still works; the wait still reports the first */
 	good.conn = 1;
 	fill(elem(&r.a, 0), 8, 1);
 	OK(k_write(r.a.k, &good));

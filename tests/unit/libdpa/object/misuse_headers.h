@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* All headers of host programs. */
+/* misuse_headers.h - all headers of host programs. */
 #ifndef TEST_LIBDPA_MISUSE_HEADERS_H
 #define TEST_LIBDPA_MISUSE_HEADERS_H
 

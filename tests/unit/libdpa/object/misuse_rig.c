@@ -297,7 +297,7 @@ void *misuse_fresh(const char *type)
 
 void misuse_make(void)
 {
-	setenv("DPA_FUNCTIONS", "1", 1); /* an SF, so that there is a representor */
+	setenv("DPA_FUNCTIONS", "1", 1); /* one SF, so that a representor exists */
 	make_devices();
 	make_dpa();
 	make_memory();

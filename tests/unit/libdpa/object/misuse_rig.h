@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* misuse_rig.h - an object of each type on the real device, in the state in which most calls take it. */
+/* misuse_rig.h - an object of each type on the real device, in the state that most calls accept. */
 #ifndef TEST_LIBDPA_MISUSE_RIG_H
 #define TEST_LIBDPA_MISUSE_RIG_H
 
@@ -9,12 +9,12 @@ struct misuse_object {
 };
 
 void misuse_make(void);
-/* Each call succeeds. */
+/* Destroy all; each call succeeds. */
 void misuse_unmake(void);
 const struct misuse_object *misuse_objects(void);
-/* NULL: none of that type is here. */
+/* Return an object. NULL: none of that type exists. */
 void *misuse_object(const char *type);
-/* One more of a type, which is not registered; of doca_argp. */
+/* Make one more of a type, which is not registered; of doca_argp. */
 void *misuse_fresh(const char *type);
 
 #endif

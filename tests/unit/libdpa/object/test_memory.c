@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Memory that the host does not give, and other things that are used up: each allocation of a call
- * fails in turn. The linker hands this file the library's calls of malloc() and its like.
+ * test_memory.c - failed allocations of the host, and other exhausted resources: each allocation of
+ * a call fails in turn. The linker redirects the library's calls of malloc() and similar functions
+ * to this file.
  */
 #include "host.h"
 #include <errno.h>
@@ -39,7 +40,7 @@ void *__wrap_aligned_alloc(size_t align, size_t size);
 int __wrap_posix_memalign(void **p, size_t align, size_t size);
 char *__wrap_strdup(const char *s);
 
-static _Thread_local int fail_at = -1; /* of the allocations from now on; -1: none */
+static _Thread_local int fail_at = -1; /* number of allocations until one fails; -1: none */
 
 static bool fails(void)
 {
@@ -79,7 +80,7 @@ char *__wrap_strdup(const char *s)
 	return fails() ? NULL : __real_strdup(s);
 }
 
-/* The first allocation fails, then the second one, until the call has all it wants. */
+/* The first allocation fails, then the second one, until the call gets all of them. */
 #define SHORT_OF(call, code)                                                                       \
 	do {                                                                                       \
 		doca_error_t ret_;                                                                 \
@@ -95,7 +96,7 @@ char *__wrap_strdup(const char *s)
 		cr_assert_gt(i_, 0);                                                               \
 	} while (0)
 
-/* Only the one allocation: what comes later is the fake device's. */
+/* Only this allocation fails: later ones belong to the fake device. */
 #define SHORT_AT(i, call, code)                                                                    \
 	do {                                                                                       \
 		fail_at = (i);                                                                     \
@@ -290,7 +291,7 @@ Test(libdpa_memory, handles)
 	rig_destroy(&r);
 }
 
-/* A CQ that the device does not let go. */
+/* A CQ that the device does not release. */
 Test(libdpa_memory, a_queue_that_stays)
 {
 	struct doca_dpa_completion *comp;
@@ -338,7 +339,7 @@ Test(libdpa_memory, maps_and_bufs)
 	rig_destroy(&r);
 }
 
-/* The first allocation is the port's: what comes later is the adapter's. */
+/* The first allocation is that of the port: later ones belong to the adapter. */
 Test(libdpa_memory, pci_exports)
 {
 	struct doca_dev *dev = open_dpa0();
@@ -443,7 +444,7 @@ Test(libdpa_memory, gpu)
 	OK(doca_gpu_destroy(gpu));
 }
 
-/* Of a device that is none of ours. */
+/* With a device of another make. */
 Test(libdpa_memory, another_device)
 {
 	struct doca_devinfo **list;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Every call of the host, on the real device, with each of its objects replaced: by NULL, by memory that
- * is none, by an address that is no memory, by an object of each other type. None crashes, none
- * succeeds, each error is a documented one, and the objects are unharmed. misuse.py makes the calls
- * of the headers, so that no new one is forgotten.
+ * test_misuse.c - every call of the host, on the real device, with each of its objects replaced: by
+ * NULL, by memory that is no object, by an address without memory, by an object of each other type.
+ * No call crashes, none succeeds, each error is a documented one, and the objects are unharmed.
+ * misuse.py generates the calls from the headers, so that no new one is missed.
  */
-#define DPA_DOCA_API 210 /* what misuse.py reads the headers with */
+#define DPA_DOCA_API 210 /* version with which misuse.py reads the headers */
 #include <signal.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -26,7 +26,7 @@ struct row {
 	const char *type; /* the object's */
 	enum kind kind;	  /* of the result */
 	bool null;	  /* NULL is allowed */
-	bool field;	  /* a task's, looked at when it is submitted */
+	bool field;	  /* of a task, checked when it is submitted */
 	uint64_t errors;
 	intptr_t (*call)(void *bad);
 };
@@ -50,7 +50,7 @@ enum { ROWS = sizeof(rows) / sizeof(rows[0]) };
 
 static const char *volatile now, *volatile what;
 
-/* Names the call that crashed, before Criterion reports a crash. */
+/* Print the name of the call that crashed, before Criterion reports a crash. */
 static void on_crash(int signal_number)
 {
 	char text[256];
@@ -99,7 +99,7 @@ static void ask_all(void *bad, const char *name)
 			ask(&rows[i], bad, name);
 }
 
-/* Whether an object of a type is one of another type, too. */
+/* Return whether an object of a type is also one of another type. */
 static bool is_also(const char *type, const char *wanted)
 {
 	static const char *const contexts[] = {"doca_dma", "doca_rdma", "doca_sync_event",
@@ -129,7 +129,7 @@ static void ask_other_types(void)
 		}
 }
 
-/* A test's own: Criterion makes nothing of what fails in its fixtures. */
+/* Run in the test itself: Criterion ignores failures in fixtures. */
 static void with_objects(void (*run)(void))
 {
 	signal(SIGSEGV, on_crash);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The table of objects itself. */
+/* test_object.c - the table of objects itself. */
 #include <criterion/criterion.h>
 #include <pthread.h>
 #include <stdatomic.h>
@@ -21,7 +21,7 @@ Test(libdpa_object, is_what_it_was_made_as)
 	cr_assert_not(dpa_obj_is((char *)p + 1, DPA_T_PE));
 	cr_assert_not(dpa_obj_is(NULL, DPA_T_PE));
 	cr_assert_not(dpa_obj_is(&foreign, ~0u));
-	cr_assert_not(dpa_obj_is((void *)8, ~0u)); /* no memory at all */
+	cr_assert_not(dpa_obj_is((void *)8, ~0u)); /* an address without memory */
 	for (int i = 0; i < 100; i++)
 		cr_assert_eq(((char *)p)[i], 0);
 	dpa_obj_free(p);
@@ -52,7 +52,7 @@ Test(libdpa_object, aligned_ones_are_zeroed)
 	dpa_obj_free(p);
 }
 
-/* The table grows under those that are in it. */
+/* The table grows while it contains entries. */
 Test(libdpa_object, many_at_once)
 {
 	static void *p[MANY];
@@ -71,7 +71,7 @@ Test(libdpa_object, many_at_once)
 		cr_assert_not(dpa_obj_is(p[i], ~0u));
 }
 
-/* As many as the header says, whatever malloc() would like to do. */
+/* As many as in the header, independent of malloc(). */
 Test(libdpa_object, memory_is_not_given_again_at_once)
 {
 	void *dead = dpa_obj_new(DPA_T_PE, 64);
@@ -86,7 +86,7 @@ Test(libdpa_object, memory_is_not_given_again_at_once)
 	cr_assert_not(dpa_obj_is(dead, ~0u));
 }
 
-/* An object that is larger than all that may be kept. */
+/* An object that is larger than the limit of kept memory. */
 Test(libdpa_object, large_ones_go)
 {
 	for (int i = 0; i < 4; i++) {
@@ -112,7 +112,10 @@ static void *look(void *arg)
 	return NULL;
 }
 
-/* Looks take no lock: others come and go, and the table is replaced, meanwhile. */
+/*
+ * Look-ups take no lock: other threads add and remove objects, and the table is replaced,
+ * meanwhile.
+ */
 Test(libdpa_object, looked_at_by_other_threads)
 {
 	static void *p[MANY];
@@ -140,7 +143,7 @@ static void *come_and_go(void *arg)
 	return NULL;
 }
 
-/* A fork while another thread is at the table. */
+/* A fork while another thread uses the table. */
 Test(libdpa_object, a_child_can_make_objects)
 {
 	pthread_t t;

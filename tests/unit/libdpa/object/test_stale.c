@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * Every call with each of its objects destroyed, and with one of another type: each is refused by
- * the error that is documented, and nothing of it is looked at (a sanitizer would tell).
+ * test_stale.c - every call with each of its objects destroyed, and with one of another type: each
+ * is refused by the documented error, and not read (a sanitizer would report it).
  */
-#define DPA_DOCA_API 210 /* doca_rdma_bridge_accept() of 3.3 stands under its own name */
+#define DPA_DOCA_API 210 /* doca_rdma_bridge_accept() of 3.3 is called by its own name */
 #include "host.h"
 #include <doca_argp.h>
 #include <doca_buf.h>
@@ -454,7 +454,7 @@ static void ask_all(void)
 	ask_doca_rdma_bridge();
 	ask_doca_sync_event();
 	ask_dpa_dpa_native();
-	/* nothing was done to those that were handed in as well */
+	/* objects that were passed as well are unchanged */
 	OK(doca_dpa_peek_at_last_error(live.dpa));
 }
 
@@ -542,7 +542,7 @@ static void fill(struct objects *o, void *p)
 		member[i] = p;
 }
 
-/* An engine where there is to be something else, and a map for an engine. */
+/* An engine in place of another object, and a map in place of an engine. */
 Test(libdpa_stale, of_another_type)
 {
 	make(&live);
@@ -552,7 +552,7 @@ Test(libdpa_stale, of_another_type)
 	unmake(&live);
 }
 
-/* Memory that is no object, and none that could be read. */
+/* Memory that is no object, and unreadable memory. */
 Test(libdpa_stale, of_nobody)
 {
 	make(&live);

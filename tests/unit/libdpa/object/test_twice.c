@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Every destroy function, called twice; and with an object of another type. */
+/* test_twice.c - every destroy function, called twice; and with an object of another type. */
 #include "host.h"
 #include <doca_argp.h>
 #include <doca_buf.h>
@@ -11,7 +11,7 @@
 #include <doca_rdma.h>
 #include <doca_sync_event.h>
 
-/* The pointer is one that the compiler knows nothing of: it need not warn of what is on purpose. */
+/* Return a pointer that the compiler cannot trace: it need not warn of intended misuse. */
 static void *launder(void *p)
 {
 	void *volatile q = p;
@@ -19,7 +19,7 @@ static void *launder(void *p)
 	return q;
 }
 
-/* `make` sets p; a foreign one is an engine, or for an engine a map. */
+/* `make` sets p; an object of another type is an engine, or for an engine a map. */
 #define TWICE(name, type, make, destroy)                                                           \
 	Test(libdpa_twice, name)                                                                   \
 	{                                                                                          \
@@ -70,7 +70,7 @@ TWICE(event, doca_sync_event, OK(doca_sync_event_create(&p)), doca_sync_event_de
 TWICE(engine, doca_pe, OK(doca_pe_create(&p)), doca_pe_destroy)
 TWICE(rdma, doca_rdma, OK(doca_rdma_create(r.dev, &p)), doca_rdma_destroy)
 
-/* Those that need more than a line. */
+/* Objects that need more than a line. */
 
 Test(libdpa_twice, notification)
 {
@@ -108,7 +108,7 @@ Test(libdpa_twice, context_and_device)
 	cr_assert_eq(fake_opens(), 0);
 }
 
-/* The context's memory is kept for what it leaves behind; its name is not. */
+/* The context's memory is kept for its remaining objects; its pointer is invalid. */
 Test(libdpa_twice, context_that_leaves_children)
 {
 	struct doca_dev *dev = open_dpa0();
@@ -141,7 +141,7 @@ Test(libdpa_twice, extended_context)
 	rig_destroy(&r);
 }
 
-/* A thread that a completion context still names is gone for the user. */
+/* A thread that a completion context still uses is destroyed for the user. */
 Test(libdpa_twice, thread_that_is_named)
 {
 	struct doca_dpa_completion *c;
@@ -222,7 +222,7 @@ Test(libdpa_twice, remote_event)
 	rig_destroy(&r);
 }
 
-/* A buf that went back is in the pool's hands: nothing can be done with it. */
+/* A returned buf belongs to the pool: no call accepts it. */
 Test(libdpa_twice, buf)
 {
 	struct doca_buf_inventory *inv;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * A program of the notification point. Its answer: the number of the probe's first payload byte, the
- * sizes of the three parts, the bytes of the port that came, and how often the port was described.
+ * np_program.c - a program of the notification point. Its answer: the number of the probe's first
+ * payload byte, the sizes of the three parts, the bytes that arrived at the port, and how often the
+ * port was described.
  */
 #include <doca_pcc_np_dev.h>
 #include "program.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* An adapter instance of the test's own: what other programs do to theirs is not seen. */
+/* own_board.h - a private adapter instance of the test: other programs do not affect it. */
 #ifndef TEST_PCC_OWN_BOARD_H
 #define TEST_PCC_OWN_BOARD_H
 
@@ -10,7 +10,7 @@
 #include <criterion/criterion.h>
 #include <doca_dev.h>
 
-/* Criterion hears of assertions of its own processes alone; children of a test have this one. */
+/* Criterion sees only assertions of its own processes; children of a test use this one. */
 #define OK(call)                                                                                   \
 	do {                                                                                       \
 		doca_error_t ret_ = (call);                                                        \
@@ -51,7 +51,7 @@ static inline void own_board_setup(void)
 	setenv("DPA_BOARD", path, 1);
 }
 
-/* Everything there was closed: the last process has removed the file, or was killed. */
+/* All was closed: the last process has removed the file, or was killed. */
 static inline void own_board_teardown(void)
 {
 	char command[64];

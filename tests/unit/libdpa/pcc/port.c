@@ -225,7 +225,7 @@ static void wait_for_news(struct dpa_pcc_image *image, uint32_t ms)
 	struct timespec end;
 
 	clock_gettime(CLOCK_REALTIME, &end);
-	end.tv_sec += 1; /* a wake-up that was lost shows as a slow test, never as a wrong one */
+	end.tv_sec += 1; /* a lost wake-up makes the test slow, never wrong */
 	pthread_mutex_lock(&lock);
 	if (!p.pending && !(p.asked && !p.answered) && !p.woken)
 		pthread_cond_timedwait(&changed, &lock, &end);

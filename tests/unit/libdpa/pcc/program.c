@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* A congestion control program that shows what it is given, and fails when it is told to. */
+/* program.c - a congestion control program that shows its input, and fails on request. */
 #include <doca_pcc_dev_algo_access.h>
 #include <doca_pcc_dev_event.h>
 #include "program.h"
@@ -17,7 +17,7 @@ void doca_pcc_dev_user_init(uint32_t *disable_event_bitmask)
 						.algo_desc_addr = (uint64_t)text};
 	int bad = 0;
 
-	/* what was not described, or is out of range */
+	/* numbers that were not described, or are out of range */
 	bad += doca_pcc_dev_init_algo_slot(0, 0, 0, 1) == DOCA_PCC_DEV_STATUS_OK;
 	bad += doca_pcc_dev_algo_init_param(0, 0, 1, 1, 1, 1, 0, 0) == DOCA_PCC_DEV_STATUS_OK;
 	bad += doca_pcc_dev_algo_init_metadata(8, &m, 1, 1) == DOCA_PCC_DEV_STATUS_OK;
@@ -58,7 +58,7 @@ void doca_pcc_dev_user_port_info_changed(uint32_t portid)
 		       doca_pcc_dev_get_port_speed(0) == 100 && portid == 0;
 }
 
-/* The rate says what came. */
+/* The rate encodes the events. */
 static uint32_t see(doca_pcc_dev_event_t *ev)
 {
 	switch (doca_pcc_dev_get_ev_attr(ev).ev_type) {
@@ -148,7 +148,7 @@ doca_pcc_dev_error_t doca_pcc_dev_user_set_algo_params(uint32_t port_num, uint32
 {
 	if (port_num || algo_slot != PROGRAM_SLOT || param_num != 1 || new_param_values[0] == 8)
 		return DOCA_PCC_DEV_STATUS_FAIL;
-	if (new_param_values[0] != 9) /* then only checked: the library sets it */
+	if (new_param_values[0] != 9) /* otherwise only checked: the library sets it */
 		params[param_id_base] = new_param_values[0];
 	return DOCA_PCC_DEV_STATUS_OK;
 }

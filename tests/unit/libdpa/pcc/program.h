@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Numbers that the test and its congestion control program agree on. */
+/* program.h - numbers shared by the test and its congestion control program. */
 #ifndef TEST_PCC_PROGRAM_H
 #define TEST_PCC_PROGRAM_H
 

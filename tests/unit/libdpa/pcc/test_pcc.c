@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* doca_pcc: life, settings, states, the mailbox, and the documented errors. */
+/* test_pcc.c - doca_pcc: life cycle, settings, states, the mailbox, and the documented errors. */
 #include <errno.h>
 #include <signal.h>
 #include <stdio.h>
@@ -196,7 +196,7 @@ Test(pcc, start_and_stop)
 	cr_expect_str_eq(slots[PROGRAM_SLOT].params[0].text, "a parameter");
 	cr_expect_str_eq(slots[PROGRAM_SLOT].counters[0], "events");
 	cr_expect_eq(port_params(PROGRAM_SLOT)[0], 5, "the default");
-	/* one image of a process */
+	/* one image for each process */
 	OK(doca_pcc_create(dev, &more));
 	IS(doca_pcc_start(more), INVALID_VALUE);
 	OK(doca_pcc_set_app(more, program_app));
@@ -216,7 +216,7 @@ Test(pcc, start_and_stop)
 	IS(doca_pcc_start(pcc), NO_MEMORY);
 }
 
-/* As the public application asks for it. */
+/* As the public application reads it. */
 Test(pcc, an_application_has_its_name)
 {
 	uint64_t none[8] = {0};
@@ -270,7 +270,7 @@ static void on_alarm(int sig)
 	(void)sig;
 }
 
-/* Programs end by Ctrl-C, with a handler of signal(): one that restarts calls. */
+/* Programs end by Ctrl-C, with a handler of signal(), which restarts calls. */
 Test(pcc, a_signal_ends_a_wait)
 {
 	signal(SIGALRM, on_alarm);

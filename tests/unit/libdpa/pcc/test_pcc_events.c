@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Events on their way through a congestion control program, and its end by a fault. */
+/* test_pcc_events.c - events through a congestion control program, and its end by a fault. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Probes on their way through a program of the notification point, and its end by a fault. */
+/* test_pcc_np.c - probes through a program of the notification point, and its end by a fault. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -60,7 +60,7 @@ static doca_pcc_process_state_t state(void)
 
 Test(pcc_np, an_answer_is_made_of_the_probe)
 {
-	uint32_t rx = 2000; /* of port.c */
+	uint32_t rx = 2000; /* as in port.c */
 	uint8_t a[12];
 
 	OK(doca_pcc_start(pcc));
@@ -170,7 +170,7 @@ Test(pcc_np, a_program_that_does_not_return_is_ended)
 	OK(doca_pcc_stop(pcc));
 }
 
-/* A program of the one role has not the entries of the other. */
+/* A program of one role does not have the entries of the other. */
 Test(pcc_np, the_role_is_the_program_s)
 {
 	struct doca_pcc *rp;

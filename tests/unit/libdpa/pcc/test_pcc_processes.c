@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Programs of several processes on one port: standby, take-over, and kills at any time. */
+/*
+ * test_pcc_processes.c - programs of several processes on one port: standby, take-over, and kills
+ * at any time.
+ */
 #define DOCA_ALLOW_EXPERIMENTAL_API
 #include <criterion/criterion.h>
 #include <doca_pcc.h>
@@ -37,7 +40,7 @@ static doca_pcc_process_state_t state(struct doca_pcc *pcc)
 	return s;
 }
 
-/* A process that loads the program, says so, and waits to be killed. */
+/* Run a process that loads the program, reports it, and waits to be killed. */
 static pid_t start_other(void)
 {
 	int fds[2];
@@ -125,7 +128,7 @@ Test(pcc_processes, one_that_stops_leaves_the_port_to_another)
 	OK(doca_dev_close(dev));
 }
 
-/* Loads and unloads until it is killed, at any instruction. */
+/* Load and unload until killed, at any instruction. */
 static void restless(void)
 {
 	struct doca_dev *dev = open_dpa0();
@@ -137,7 +140,7 @@ static void restless(void)
 	}
 }
 
-/* Forked while no device is open: a child would get the one of its parent, which is of no use. */
+/* Forked while no device is open: a child would get that of its parent, which it cannot use. */
 Test(pcc_processes, killed_at_any_time_it_leaves_the_port_usable)
 {
 	uint32_t seed = 1;
@@ -153,7 +156,7 @@ Test(pcc_processes, killed_at_any_time_it_leaves_the_port_usable)
 			restless();
 		}
 		seed = seed * 1103515245 + 12345;
-		poll(NULL, 0, 20 + (int)(seed >> 16) % 60); /* any moment is a good one */
+		poll(NULL, 0, 20 + (int)(seed >> 16) % 60); /* any moment is suitable */
 		kill(pid, SIGKILL);
 		waitpid(pid, &status, 0);
 		cr_expect(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);

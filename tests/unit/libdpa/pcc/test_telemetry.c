@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* doca_telemetry_pcc on the real device, while another process changes what it sees. */
+/*
+ * test_telemetry.c - doca_telemetry_pcc on the real device, while another process changes the
+ * state.
+ */
 #define DOCA_ALLOW_EXPERIMENTAL_API
 #include <criterion/criterion.h>
 #include <doca_telemetry_pcc.h>
@@ -16,7 +19,7 @@ enum { RTT = 14, DCQCN = 15 };
 
 TestSuite(telemetry_real, .init = own_board_setup, .fini = own_board_teardown, .timeout = 60);
 
-/* Looks up dpa0, and its port's calls. */
+/* Look up dpa0, and its port's calls. */
 static const struct dpa_pcc_ops *ops_of(void **port)
 {
 	struct ibv_device **list = ibv_get_device_list(NULL);
@@ -51,7 +54,7 @@ Test(telemetry_real, a_fresh_adapter_has_two_algorithms)
 	OK(doca_dev_close(dev));
 }
 
-/* Enables and disables the counters until it is killed. */
+/* Enable and disable the counters until killed. */
 static pid_t start_changer(void)
 {
 	pid_t pid = fork();
@@ -67,7 +70,7 @@ static pid_t start_changer(void)
 	_exit(1);
 }
 
-/* Each call reports what is true when it is made, or the documented error. */
+/* Each call reports the state at that moment, or the documented error. */
 Test(telemetry_real, another_process_disables_while_this_one_polls)
 {
 	pid_t pid = start_changer();
@@ -98,7 +101,7 @@ Test(telemetry_real, a_change_by_another_process_is_seen)
 	pid_t pid;
 	char c;
 
-	/* Forked before there is a thread: ThreadSanitizer wants that of a child with threads. */
+	/* forked before there is a thread: ThreadSanitizer requires that of a child with threads */
 	cr_assert_eq(pipe(go), 0);
 	pid = fork();
 	if (!pid) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* doca_telemetry_pcc: the documented errors, on a port of the test's own. */
+/* test_telemetry_errors.c - doca_telemetry_pcc: the documented errors, on a simulated port. */
 #include "../host.h"
 #include <doca_telemetry_pcc.h>
 #include <dpa_hw_pcc.h>
@@ -8,9 +8,9 @@
 static struct doca_dev *dev;
 static struct doca_telemetry_pcc *pcc;
 
-/* Slot 3 has an algorithm with two counters; `counts` tells whether they count. */
+/* Slot 3 has an algorithm with two counters; `counts`: whether they count. */
 static bool counts;
-static int busy; /* looks at the slot that find it changing */
+static int busy; /* number of reads of the slot that find it changing */
 
 static void query(void *port, struct dpa_pcc_port *out)
 {

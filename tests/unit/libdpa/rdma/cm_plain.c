@@ -85,7 +85,7 @@ void plain_make_qp(struct plain *p)
 	cr_assert_not_null(p->mr);
 }
 
-/* Of rping's kind: a READ at a time, and the QP's number of its own if there is no QP. */
+/* Parameters as in rping: one READ at a time, and its own QP number if there is no QP. */
 static struct rdma_conn_param plain_param(const char *data)
 {
 	return (struct rdma_conn_param){

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* cm_plain.h - a peer of connections by address that is none of libdpa: librdmacm and verbs. */
+/* cm_plain.h - a peer of connections by address without libdpa: librdmacm and verbs. */
 #ifndef TEST_RDMA_CM_PLAIN_H
 #define TEST_RDMA_CM_PLAIN_H
 
@@ -21,20 +21,20 @@ struct plain {
 
 void plain_open(struct plain *p);
 void plain_close(struct plain *p);
-/* On 127.0.0.1; the port. */
+/* Listen on 127.0.0.1; return the port. */
 uint16_t plain_listen(struct plain *p);
-/* A QP of the id, and its memory. */
+/* Make a QP of the id, and its memory. */
 void plain_make_qp(struct plain *p);
-/* Asks the server for a connection, with private data. Without a QP, if the id has none. */
+/* Request a connection from the server, with private data. Without a QP, if the id has none. */
 void plain_call(struct plain *p, const char *data);
-/* The path to the server, without a request. */
+/* Resolve the path to the server, without a request. */
 void plain_resolve(struct plain *p);
 void plain_accept(struct plain *p, const char *data);
-/* The next event, while both contexts work. */
+/* Return the next event, while both contexts work. */
 enum rdma_cm_event_type plain_event(struct plain *p);
-/* Ends the id. */
+/* End the id. */
 void plain_leave(struct plain *p);
-/* A receive of its memory, a send from it, and the end of either. */
+/* Post a receive of its memory, or a send from it, and wait for its end. */
 void plain_recv(struct plain *p);
 void plain_send(struct plain *p, const char *text);
 struct ibv_wc plain_sent(struct plain *p);

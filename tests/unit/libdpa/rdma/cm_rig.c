@@ -10,7 +10,7 @@ struct rig rig;
 struct doca_rdma_addr *addr;
 uint16_t port;
 
-/* Makes memory that was freed just now read otherwise than before. */
+/* Overwrite memory that was freed just now. */
 static void spoil_what_is_free(void)
 {
 	void *p[32];
@@ -62,7 +62,7 @@ void on_failure(struct doca_rdma_connection *c, union doca_data own, union doca_
 void on_disconnection(struct doca_rdma_connection *c, union doca_data own, union doca_data ctx)
 {
 	note(ctx.ptr, &((struct side *)ctx.ptr)->disconnected, c, own);
-	OK(doca_rdma_connection_disconnect(c)); /* it is being ended */
+	OK(doca_rdma_connection_disconnect(c)); /* it is ending already */
 }
 
 void make(struct side *s, uint16_t connections, uint16_t timeout_ms)
@@ -120,7 +120,7 @@ void end(void)
 	OK(doca_dev_close(rig.dev));
 }
 
-/* One that is free: most are. */
+/* Return a port, most likely free. */
 static uint16_t some_port(void)
 {
 	uint16_t n;
@@ -136,7 +136,7 @@ void listen_somewhere(void)
 	do {
 		port = some_port();
 		ret = doca_rdma_start_listen_to_port(server.rdma, port);
-	} while (ret == DOCA_ERROR_CONNECTION_ABORTED); /* it is taken */
+	} while (ret == DOCA_ERROR_CONNECTION_ABORTED); /* the port is in use */
 	OK(ret);
 }
 

@@ -16,7 +16,7 @@ struct side {
 	struct doca_ctx *ctx;
 	struct doca_pe *pe;
 	struct doca_rdma_connection *conn; /* of the last callback */
-	union doca_data user_data;	   /* the same */
+	union doca_data user_data;	   /* of the last callback */
 	enum answer answer;
 	int requested, established, failed, disconnected;
 	doca_error_t answered;
@@ -35,15 +35,15 @@ void on_disconnection(struct doca_rdma_connection *c, union doca_data own, union
 
 void make(struct side *s, uint16_t connections, uint16_t timeout_ms);
 void unmake(struct side *s);
-/* Makes both, and the server listen. */
+/* Make both, and let the server listen. */
 void begin(uint16_t connections, uint16_t timeout_ms);
 void end(void);
 void listen_somewhere(void);
-/* The client asks. */
+/* Let the client connect. */
 void call(uint64_t user_data);
 void connect_both(void);
 
-/* Progress of both. */
+/* Run progress of both. */
 void work(void);
 #define AWAIT(condition)                                                                           \
 	do                                                                                         \

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * cmds.h - what the host tells a DPA thread to call. The thread runs once and carries out commands
- * until it is told to finish: the host writes one, then sets the event `seq`; the thread sets the
- * event `done`. (By calls of the library, so that a thread sanitizer sees the order.)
+ * cmds.h - commands of the host for a DPA thread. The thread runs once and carries out commands
+ * until the command to finish: the host writes one, then sets the event `seq`; the thread sets the
+ * event `done`. (By calls of the library, so that ThreadSanitizer sees the order.)
  */
 #ifndef TEST_RDMA_CMDS_H
 #define TEST_RDMA_CMDS_H
@@ -30,7 +30,7 @@ enum cmd_op {
 	CMD_BUF_FETCH_ADD,
 	CMD_SIGNAL_SET,
 	CMD_SIGNAL_ADD,
-	CMD_SEND_AND_CHANGE, /* the payload changes right behind the call */
+	CMD_SEND_AND_CHANGE, /* the payload changes directly after the call */
 };
 
 struct cmd {
@@ -38,16 +38,16 @@ struct cmd {
 	uint64_t rdma, conn;
 	uint64_t flags, imm;
 	uint64_t local_key, local, remote_key, remote, length;
-	uint64_t value; /* of atomics and signals */
+	uint64_t value; /* for atomics and signals */
 	uint64_t event;
-	uint64_t times; /* 0 is once */
+	uint64_t times; /* 0 means once */
 };
 
 struct element {
 	uint64_t found, type, user_data, imm, wr_index, bytes, status, qpn;
 };
 
-/* In device memory; read and written in turns, but `sent`. */
+/* In device memory; host and thread access it in turns, except `sent`. */
 struct board {
 	uint64_t seq, done; /* events */
 	uint64_t comp, ctl;
@@ -56,7 +56,7 @@ struct board {
 	struct element e;
 };
 
-/* Of a thread that spins; by atomics. */
+/* Of a spinning thread; by atomics. */
 struct counter {
 	uint64_t n, stop;
 };

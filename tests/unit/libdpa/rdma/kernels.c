@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Device code of the RDMA tests: see cmds.h. */
+/* kernels.c - device code of the RDMA tests: see cmds.h. */
 #include <doca_dpa_dev.h>
 #include <doca_dpa_dev_buf.h>
 #include <doca_dpa_dev_rdma.h>
@@ -131,7 +131,7 @@ __dpa_global__ void serve(uint64_t arg)
 	doca_dpa_dev_completion_element_t e;
 
 	for (uint64_t seq = 1, now = 0;; seq++) {
-		/* looking for elements where none come gives the processor away */
+		/* polling for elements without success yields the processor */
 		for (;; doca_dpa_dev_get_completion(b->ctl, &e)) {
 			doca_dpa_dev_sync_event_get(b->seq, &now);
 			if (now == seq)
@@ -149,7 +149,7 @@ __dpa_global__ void serve(uint64_t arg)
 	doca_dpa_dev_thread_finish();
 }
 
-/* Spins until it is told to stop, without a call. */
+/* Spin until the command to stop, without a call. */
 __dpa_global__ void count_up(uint64_t arg)
 {
 	struct counter *c = (struct counter *)(uintptr_t)arg;

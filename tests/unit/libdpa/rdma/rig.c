@@ -11,7 +11,7 @@ extern doca_dpa_func_t serve;
 
 struct doca_dev *open_dpa0(void)
 {
-	return open_dev("dpa0"); /* by dpa-run */
+	return open_dev("dpa0"); /* found with dpa-run */
 }
 
 void rig_open(struct rig *r)

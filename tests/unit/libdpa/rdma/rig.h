@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * rig.h - an RDMA context whose DPA thread does what the test says, on the real device, and verbs
- * peers of it in the same process.
+ * rig.h - an RDMA context whose DPA thread executes commands of the test, on the real device, and
+ * verbs peers of it in the same process.
  */
 #ifndef TEST_RDMA_RIG_H
 #define TEST_RDMA_RIG_H
@@ -54,46 +54,49 @@ struct rig {
 	uint8_t *mem2;
 	struct ibv_mr *mr2;
 	struct peer peer[RIG_CONNS];
-	bool foul; /* the DPA context is in the fatal state: the thread obeys no more */
+	bool foul; /* the DPA context is in the fatal state: the thread executes no more commands */
 };
 
 struct doca_dev *open_dpa0(void);
-/* Device and started DPA context, nothing else. */
+/* Open the device and start the DPA context, nothing else. */
 void rig_open(struct rig *r);
-/* And the thread that serves, and a doca_rdma that is not started yet, all its settings made. */
+/*
+ * Also start the serving thread, and make a doca_rdma with all its settings that is not started
+ * yet.
+ */
 void rig_make(struct rig *r);
-/* And the context started, with its connections to peers. */
+/* Also start the context, with its connections to peers. */
 void rig_start(struct rig *r);
-/* rig_make() and rig_start(). */
+/* Call rig_make() and rig_start(). */
 void rig_up(struct rig *r);
 void rig_down(struct rig *r);
 
-/* Connects with a peer made here. */
+/* Connect with a peer made here. */
 void rig_connect(struct rig *r, int i);
 void peer_make(struct rig *r, struct peer *p, struct dpa_rdma_details *d);
 void peer_join(struct peer *p, const struct dpa_rdma_details *remote);
 void peer_destroy(struct peer *p);
 
-/* A command; waits until it was carried out. */
+/* Give a command and wait until it was carried out. */
 void rig_do(struct rig *r, struct cmd c);
-/* The same without waiting; rig_wait() does. */
+/* Do the same without waiting; rig_wait() waits. */
 void rig_begin(struct rig *r, struct cmd c);
 void rig_wait(struct rig *r);
-/* True: it is done; false: the DPA context got into the fatal state instead. */
+/* True: it is done; false: the DPA context entered the fatal state instead. */
 bool rig_wait_or_fault(struct rig *r);
-/* Polls until there is an element. */
+/* Poll until there is an element. */
 struct element rig_element(struct rig *r);
-/* Whether there is one after a while of looking. */
+/* Return whether polling for a while found no element. */
 bool rig_no_element(struct rig *r);
 
 void peer_recv(struct rig *r, int i, uint64_t wr_id, uint64_t offset, uint32_t length);
-/* Next completion of a peer. */
+/* Return the next completion of a peer. */
 struct ibv_wc peer_wc(struct rig *r, int i);
 bool peer_no_wc(struct rig *r, int i);
 void peer_send(struct rig *r, int i, enum ibv_wr_opcode op, uint64_t offset, uint32_t length,
 	       uint32_t imm);
 
-/* A send of the DPA side from `offset` of its memory. */
+/* Make a send of the DPA side from `offset` of its memory. */
 static inline struct cmd send_cmd(struct rig *r, uint64_t op, uint64_t offset, uint64_t length,
 				  uint32_t flags)
 {
@@ -105,7 +108,7 @@ static inline struct cmd send_cmd(struct rig *r, uint64_t op, uint64_t offset, u
 			    .length = length};
 }
 
-/* And towards `remote` of the peer's. */
+/* Make it an operation on `remote` of the peer's memory. */
 static inline struct cmd rdma_cmd(struct rig *r, uint64_t op, uint64_t offset, uint64_t remote,
 				  uint64_t length, uint32_t flags)
 {

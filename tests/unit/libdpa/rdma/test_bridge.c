@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Verbs objects of the API's, on the real device. */
+/* test_bridge.c - verbs objects of API objects, on the real device. */
 #include "rig.h"
 
 #include <doca_buf.h>

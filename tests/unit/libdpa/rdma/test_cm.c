@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Connections by address: states and callbacks, on the real device. */
+/* test_cm.c - connections by address: states and callbacks, on the real device. */
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
@@ -44,7 +44,7 @@ Test(cm, accepted)
 	end();
 }
 
-/* Both sides hear of it, and the only place is free again. */
+/* Both sides get the event, and the only place is free again. */
 Test(cm, disconnected_and_again)
 {
 	begin(1, 30000);
@@ -54,7 +54,7 @@ Test(cm, disconnected_and_again)
 		server.established = client.established = 0;
 		connect_both();
 		OK(doca_rdma_connection_disconnect(who->conn));
-		if (i == 3) { /* the address may go before the connection */
+		if (i == 3) { /* the address may be destroyed before the connection */
 			OK(doca_rdma_addr_destroy(addr));
 			addr = NULL;
 		}
@@ -100,7 +100,7 @@ Test(cm, answered_later)
 	end();
 }
 
-/* Nobody answers in time: the client gives up. The server's answer finds that. */
+/* No answer in time: the client gives up. The server's answer detects that. */
 Test(cm, never_answered)
 {
 	struct doca_rdma_connection *first;
@@ -112,7 +112,7 @@ Test(cm, never_answered)
 	cr_assert_eq(server.requested, 1);
 	first = server.conn;
 	call(2);
-	AWAIT(server.requested == 2); /* behind the client's word that it has given up */
+	AWAIT(server.requested == 2); /* after the client's message that it has given up */
 	IS(doca_rdma_connection_accept(first, NULL, 0), CONNECTION_ABORTED);
 	IS(doca_rdma_connection_accept(first, NULL, 0), INVALID_VALUE); /* it is gone */
 	cr_assert_eq(client.established + server.established + server.failed, 0);
@@ -120,8 +120,8 @@ Test(cm, never_answered)
 }
 
 /*
- * Room for two: a request is sent again when a process of the host ends, and what comes twice may
- * be refused once and then find the listener.
+ * Room for two: a request is sent again when a process of the host ends, and a duplicate may be
+ * refused once and then find the listener.
  */
 Test(cm, nobody_listens)
 {
@@ -145,12 +145,12 @@ Test(cm, full)
 	AWAIT(server.disconnected);
 	connect_both();
 	call(2);
-	AWAIT(client.failed); /* the server has no more */
+	AWAIT(client.failed); /* the server has no room */
 	cr_assert_eq(server.requested, 2);
 	end();
 }
 
-/* A child cannot make queue pairs on what it inherits. */
+/* A child cannot make queue pairs from inherited objects. */
 Test(cm, in_a_child)
 {
 	struct doca_rdma_connection *c;
@@ -184,7 +184,7 @@ Test(cm, the_peer_stops)
 	end();
 }
 
-/* A callback cannot take the context from under who calls it. */
+/* A callback cannot destroy the context of its caller. */
 Test(cm, stopped_by_a_callback)
 {
 	enum doca_ctx_states state;
@@ -211,7 +211,7 @@ static void await_handle(struct side *s)
 		sched_yield();
 }
 
-/* Each side sleeps until it is its turn. */
+/* Each side sleeps until it has work. */
 Test(cm, asleep)
 {
 	begin(1, 30000);
@@ -232,7 +232,7 @@ Test(cm, asleep)
 	end();
 }
 
-/* A time limit wakes who sleeps, too. */
+/* A time limit wakes a sleeping thread, too. */
 Test(cm, asleep_until_the_limit)
 {
 	begin(1, 100);
@@ -284,7 +284,7 @@ Test(cm, refused)
 	IS(doca_rdma_connection_reject(NULL), INVALID_VALUE);
 	IS(doca_rdma_connection_disconnect(NULL), INVALID_VALUE);
 	IS(doca_rdma_connection_get_addr(NULL, &a), INVALID_VALUE);
-	/* one that was exported is none of these */
+	/* an exported connection is none of these */
 	OK(doca_rdma_export(client.rdma, &details, &size, &c));
 	IS(doca_rdma_connection_get_addr(c, &a), INVALID_VALUE);
 	IS(doca_rdma_connection_accept(c, NULL, 0), INVALID_VALUE);
@@ -311,7 +311,7 @@ Test(cm, refused)
 	end();
 }
 
-/* The server in a process of its own, which is killed: the client hears of it. */
+/* The server in a separate process, which is killed: the client gets the end. */
 Test(cm, two_processes)
 {
 	int told[2], status;

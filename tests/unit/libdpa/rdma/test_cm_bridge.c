@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Connections on identifiers of librdmacm that the program has. */
-#define DPA_DOCA_API 210 /* doca_rdma_bridge_accept() of 3.3 stands under its own name */
+/* test_cm_bridge.c - connections on identifiers of librdmacm that the program owns. */
+#define DPA_DOCA_API 210 /* doca_rdma_bridge_accept() of 3.3 is called by its own name */
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -8,7 +8,7 @@
 
 TestSuite(cm_bridge, .timeout = 100);
 
-static struct plain own, peer; /* the program's listener; whoever calls there */
+static struct plain own, peer; /* own: listener of the program; peer: connects to it */
 static struct doca_rdma_connection *conn;
 
 static void caller(void)
@@ -36,13 +36,13 @@ static void bridge(void)
 	cr_assert_eq(plain_event(&peer), RDMA_CM_EVENT_ESTABLISHED);
 	cr_assert_str_eq(peer.data, "hello");
 	cr_assert_eq(plain_event(&own), RDMA_CM_EVENT_ESTABLISHED);
-	own.id = NULL; /* it is the connection's */
+	own.id = NULL; /* it belongs to the connection */
 }
 
 static void end_bridge(void)
 {
 	plain_close(&peer);
-	unmake(&server); /* with the connection's id: before the channel */
+	unmake(&server); /* with the connection's id: destroyed before the channel */
 	server.pe = NULL;
 	plain_close(&own);
 	end();
@@ -74,7 +74,7 @@ Test(cm_bridge, accepted)
 	end_bridge();
 }
 
-/* A context that needs nothing but the DPA. */
+/* A context that needs only the DPA. */
 Test(cm_bridge, without_an_engine)
 {
 	struct doca_rdma *bare;
@@ -89,7 +89,7 @@ Test(cm_bridge, without_an_engine)
 	OK(doca_ctx_start(ctx));
 	OK(doca_rdma_bridge_accept(bare, own.id, NULL, 0, &conn));
 	cr_assert_eq(plain_event(&peer), RDMA_CM_EVENT_ESTABLISHED);
-	IS(doca_rdma_bridge_established(server.rdma, conn), INVALID_VALUE); /* another's */
+	IS(doca_rdma_bridge_established(server.rdma, conn), INVALID_VALUE); /* of another context */
 	OK(doca_rdma_bridge_established(bare, conn));
 	cr_assert_eq(plain_event(&own), RDMA_CM_EVENT_ESTABLISHED);
 	own.id = NULL;
@@ -101,7 +101,7 @@ Test(cm_bridge, without_an_engine)
 	end_bridge();
 }
 
-/* One that the program never reports as established goes with the context. */
+/* A connection that the program never reports as established ends with the context. */
 Test(cm_bridge, stopped)
 {
 	begin_bridge();
@@ -119,7 +119,7 @@ Test(cm_bridge, prepared)
 
 	begin_bridge();
 	OK(doca_rdma_bridge_prepare_connection(server.rdma, own.id, &conn));
-	own.id = NULL; /* it is the connection's */
+	own.id = NULL; /* it belongs to the connection */
 	OK(doca_rdma_connection_get_id(conn, &id));
 	OK(doca_rdma_connection_get_addr(conn, &of));
 	OK(doca_rdma_connection_set_user_data(conn, (union doca_data){.u64 = 5}));
@@ -139,7 +139,7 @@ Test(cm_bridge, prepared)
 	end_bridge();
 }
 
-/* One that is never accepted: the peer is told by a rejection, or by the end of the context. */
+/* A connection that is never accepted: the peer gets a rejection, or the end of the context. */
 Test(cm_bridge, prepared_and_rejected)
 {
 	begin_bridge();
@@ -184,12 +184,12 @@ Test(cm_bridge, prepare_refused)
 	IS(doca_rdma_export(server.rdma, &details, &size, &other), FULL);
 	IS(doca_rdma_bridge_prepare_connection(server.rdma, own.id, &other),
 	   INVALID_VALUE); /* twice */
-	own.id = NULL;	   /* it is the connection's */
+	own.id = NULL;	   /* it belongs to the connection */
 	IS(doca_rdma_bridge_accept_303(NULL, NULL, 0, c), INVALID_VALUE);
 	IS(doca_rdma_bridge_accept_303(server.rdma, NULL, 0, NULL), INVALID_VALUE);
 	IS(doca_rdma_bridge_accept_303(server.rdma, NULL, 1, c), INVALID_VALUE);
 	IS(doca_rdma_bridge_accept_303(server.rdma, data, 197, c), INVALID_VALUE);
-	IS(doca_rdma_bridge_accept_303(bare, NULL, 0, c), INVALID_VALUE); /* another's */
+	IS(doca_rdma_bridge_accept_303(bare, NULL, 0, c), INVALID_VALUE); /* of another context */
 	OK(doca_rdma_destroy(bare));
 	OK(doca_rdma_connection_reject(c));
 	end_bridge();
@@ -222,7 +222,7 @@ Test(cm_bridge, prepared_and_gone)
 	end_bridge();
 }
 
-/* A child cannot make queue pairs on what it inherits. */
+/* A child cannot make queue pairs from inherited objects. */
 Test(cm_bridge, prepared_in_a_child)
 {
 	int status;
@@ -243,7 +243,7 @@ Test(cm_bridge, prepared_in_a_child)
 	end_bridge();
 }
 
-/* An id stays the program's if the call fails. */
+/* An id stays with the program if the call fails. */
 Test(cm_bridge, refused)
 {
 	struct doca_rdma_connection *c;
@@ -261,7 +261,7 @@ Test(cm_bridge, refused)
 	cr_assert_eq(rdma_create_id(own.channel, &id, NULL, RDMA_PS_TCP), 0);
 	IS(doca_rdma_bridge_accept(server.rdma, id, NULL, 0, &c), INVALID_VALUE); /* no device */
 	cr_assert_eq(rdma_destroy_id(id), 0);
-	/* nothing that asked */
+	/* not a request */
 	IS(doca_rdma_bridge_accept(server.rdma, own.listener, NULL, 0, &c), CONNECTION_ABORTED);
 	OK(doca_rdma_export(server.rdma, &details, &size, &c));
 	IS(doca_rdma_bridge_established(server.rdma, c), INVALID_VALUE);

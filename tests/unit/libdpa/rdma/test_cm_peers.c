@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Connections by address with peers that use librdmacm, and listeners that end. */
+/*
+ * test_cm_peers.c - connections by address with peers that use librdmacm, and listeners that end.
+ */
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -27,7 +29,7 @@ static void begin_with_thread(void)
 	plain_open(&peer);
 }
 
-/* A message each way, to and from the server's thread. */
+/* Exchange a message in each direction, to and from the server's thread. */
 static void exchange(void)
 {
 	server_does(CMD_RECV, 1, 1024);
@@ -72,7 +74,7 @@ Test(cm_peers, a_plain_client)
 	rig_down(&rig);
 }
 
-/* The context is stopped: its peers hear of it. */
+/* The context is stopped: its peers get the end. */
 Test(cm_peers, stopped_under_a_plain_client)
 {
 	begin_with_thread();
@@ -80,7 +82,7 @@ Test(cm_peers, stopped_under_a_plain_client)
 	plain_make_qp(&peer);
 	plain_call(&peer, NULL);
 	cr_assert_eq(plain_event(&peer), RDMA_CM_EVENT_ESTABLISHED);
-	AWAIT(server.established); /* else it would be a refusal */
+	AWAIT(server.established); /* otherwise it would be a refusal */
 	OK(doca_ctx_stop(server.ctx));
 	cr_assert_eq(plain_event(&peer), RDMA_CM_EVENT_DISCONNECTED);
 	plain_close(&peer);
@@ -125,7 +127,7 @@ Test(cm_peers, a_plain_server)
 	end_with_server(a);
 }
 
-/* A peer that never answers a disconnection: the limit of time ends it. */
+/* A peer that never answers a disconnection: the time limit ends it. */
 Test(cm_peers, a_plain_server_that_stays)
 {
 	struct doca_rdma_addr *a;
@@ -164,7 +166,7 @@ Test(cm_peers, a_silent_server)
 	end_with_server(a);
 }
 
-/* A peer that is gone before it is answered. Its refusal comes before the next request. */
+/* A peer that leaves before it gets an answer. Its refusal comes before the next request. */
 Test(cm_peers, gone_before_the_answer)
 {
 	struct doca_rdma_connection *gone;
@@ -196,7 +198,7 @@ Test(cm_peers, gone_before_the_answer)
 	end();
 }
 
-/* A request whose QP is none: the server's is ready all the same, and the peer's word ends it. */
+/* A request with an invalid QP: the server becomes ready, and the peer's message ends it. */
 Test(cm_peers, gone_after_the_answer)
 {
 	begin(1, 30000);
@@ -252,7 +254,7 @@ Test(cm_peers, stop_listening_in_a_callback)
 	end();
 }
 
-/* A child that lives on has the descriptors, too: the port is free nevertheless. */
+/* A child that lives on has the descriptors, too: the port is released nevertheless. */
 Test(cm_peers, stop_listening_while_a_child_lives)
 {
 	int hold[2], status;
@@ -278,7 +280,7 @@ Test(cm_peers, stop_listening_while_a_child_lives)
 	end();
 }
 
-/* More callers at a time than there is room for. */
+/* More connecting peers at a time than there is room for. */
 Test(cm_peers, many_callers)
 {
 	enum { CALLERS = 80 };

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Settings, capabilities, and what is refused before anything is started. No device is needed. */
+/*
+ * test_conf.c - settings, capabilities, and calls that are refused before a start. No device is
+ * needed.
+ */
 #include <string.h>
 #define DOCA_ALLOW_EXPERIMENTAL_API
 #include <doca_ctx.h>
@@ -64,7 +67,7 @@ Test(conf, queue_sizes)
 	IS(doca_rdma_get_send_queue_size(NULL, &n), INVALID_VALUE);
 	IS(doca_rdma_get_send_queue_size(c.rdma, NULL), INVALID_VALUE);
 
-	/* a receive queue is that of the DPA data path */
+	/* only the DPA data path has a receive queue */
 	IS(doca_rdma_set_recv_queue_size(c.rdma, 4), NOT_SUPPORTED);
 	IS(doca_rdma_get_recv_queue_size(c.rdma, &n), NOT_SUPPORTED);
 	OK(doca_ctx_set_datapath_on_dpa(doca_rdma_as_ctx(c.rdma), dpa));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Lives of contexts and connections, on the real device. */
+/* test_context.c - life cycles of contexts and connections, on the real device. */
 #include <arpa/inet.h>
 #include <pthread.h>
 #include <sched.h>
@@ -80,7 +80,7 @@ Test(context, what_start_wants)
 	OK(doca_dpa_completion_start(c));
 	OK(doca_ctx_start(ctx));
 	OK(doca_ctx_stop(ctx));
-	OK(doca_dpa_completion_destroy(c)); /* an attached one can go */
+	OK(doca_dpa_completion_destroy(c)); /* an attached one can be destroyed */
 	IS(doca_ctx_start(ctx), INVALID_VALUE);
 	/* one of another DPA context */
 	OK(doca_dpa_create(r.dev, &dpa2));
@@ -155,7 +155,7 @@ Test(context, details_that_are_none)
 	OK(doca_rdma_create(r.dev, &other));
 	IS(doca_rdma_connect(other, &good, sizeof(good), r.conn[0]), BAD_STATE);
 	OK(doca_rdma_destroy(other));
-	/* an address that nothing leads to is no end: the right one still connects */
+	/* an unreachable address does no harm: the right one still connects */
 	d = good;
 	memset(d.gids, 0, sizeof(d.gids));
 	IS(doca_rdma_connect(r.rdma, &d, sizeof(d), r.conn[0]), CONNECTION_ABORTED);
@@ -169,7 +169,7 @@ Test(context, details_that_are_none)
 	rig_down(&r);
 }
 
-/* After stop and start all is made anew. */
+/* After stop and start all objects are new. */
 Test(context, started_again)
 {
 	struct rig r;
@@ -190,13 +190,13 @@ Test(context, started_again)
 	rig_down(&r);
 }
 
-/* 4b.17: receives are posted, messages arrive, nobody looks: all can go. */
+/* 4b.17: receives are posted, messages arrive, no thread polls: all can be destroyed. */
 Test(context, leftovers)
 {
 	struct rig r;
 
 	rig_up(&r);
-	for (int i = 0; i < RIG_QUEUE; i++) /* each to a place of its own: two QPs fill them */
+	for (int i = 0; i < RIG_QUEUE; i++) /* each to its own place: two QPs fill them */
 		rig_do(&r, send_cmd(&r, CMD_RECV, (uint64_t)i * 8, 8, 0));
 	for (int i = 0; i < 8; i++)
 		peer_send(&r, i % 2, IBV_WR_SEND, 0, 8, 0);
@@ -209,7 +209,7 @@ Test(context, leftovers)
 	rig_down(&r);
 }
 
-/* The queues of a child are its parent's: it can let go of all, and the parent goes on. */
+/* The queues of a child belong to its parent: it can release all, and the parent continues. */
 Test(context, ended_in_a_child)
 {
 	int status;
@@ -248,7 +248,7 @@ static void *post_late(void *arg)
 	return NULL;
 }
 
-/* 4b.1, 4b.2: what was posted last arrives, though the context is stopped at once. */
+/* 4b.1, 4b.2: the last post arrives, although the context is stopped at once. */
 Test(context, the_last_post_arrives)
 {
 	pthread_t thread;
@@ -267,7 +267,7 @@ Test(context, the_last_post_arrives)
 	rig_down(&r);
 }
 
-/* 4b.13: the index that samples hard-code, and one where there is no address. */
+/* 4b.13: the index that samples hard-code, and an index without an address. */
 Test(context, any_gid_index)
 {
 	static const uint32_t index[] = {1, 255};
@@ -308,7 +308,7 @@ Test(context, gids_are_those_of_verbs)
 	OK(doca_dev_close(dev));
 }
 
-/* As a program of two sides in one process, or the rank that sends to itself. */
+/* As a program with both sides in one process, or a rank that sends to itself. */
 Test(context, connected_with_another_and_with_itself)
 {
 	struct doca_rdma_connection *c0, *c1;

@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Posts of device code, seen by a verbs peer, and posts of the peer, seen by device code. */
+/*
+ * test_data.c - posts of device code, received by a verbs peer, and posts of the peer, received by
+ * device code.
+ */
 #include <arpa/inet.h>
 #include <sched.h>
 #include <string.h>
@@ -152,13 +155,13 @@ Test(data, receives_of_two_connections)
 		cr_assert_eq(memcmp(r.mem, r.mem2, n), 0);
 		cr_assert_eq(peer_wc(&r, (int)conn).status, IBV_WC_SUCCESS);
 	}
-	/* giving receives back is allowed, and changes nothing */
+	/* returning receives is allowed, and changes nothing */
 	rig_do(&r, (struct cmd){.op = CMD_RECV_ACK, .rdma = r.handle, .value = 36});
 	rig_do(&r, (struct cmd){.op = CMD_ACK, .value = 36});
 	rig_down(&r);
 }
 
-/* 4b.1: what changes behind the call is not sent; with a late receiver, too. */
+/* 4b.1: changes after the call are not sent, even with a late receiver. */
 Test(data, payloads_are_those_of_the_call)
 {
 	struct rig r;
@@ -198,7 +201,7 @@ Test(data, a_message_waits_for_its_receive)
 	rig_down(&r);
 }
 
-/* 4b.5: one receive, posted again a hundred times without acknowledging anything. */
+/* 4b.5: one receive, posted again a hundred times without an acknowledgement. */
 Test(data, nothing_need_be_acknowledged)
 {
 	struct rig r;
@@ -293,7 +296,7 @@ Test(data, receives_beyond_the_queue_are_waited_for)
 	rig_down(&r);
 }
 
-/* Sends that no receive of the peer's takes: one more than the queue holds, each one block. */
+/* Send without a receive at the peer: one more than the queue holds, one block each. */
 static void begin_to_wait(struct rig *r)
 {
 	struct cmd c = send_cmd(r, CMD_SEND, 0, 8, FLUSH | OPTIMIZE);
@@ -319,7 +322,7 @@ Test(data, a_thread_stops_while_it_waits)
 
 /*
  * and so can the context that it waits for. A poster that was stopped between its report and its
- * call finds no context, which is a mistake: that was too early, and another poster is asked.
+ * call finds no context, which is an error: the stop was too early, and another poster is used.
  */
 Test(data, a_context_stops_while_a_poster_waits)
 {
@@ -345,7 +348,7 @@ Test(data, errors_are_elements)
 
 	rig_up(&r);
 	c = send_cmd(&r, CMD_SEND, 0, 8, FLUSH | OPTIMIZE);
-	c.local_key ^= 1; /* of nothing: not copied, and refused */
+	c.local_key ^= 1; /* an invalid key: not copied, and refused */
 	rig_do(&r, c);
 	e = rig_element(&r);
 	cr_assert_eq(e.type, (uint64_t)SEND_ERR);
@@ -358,7 +361,7 @@ Test(data, errors_are_elements)
 	e = rig_element(&r);
 	cr_assert_eq(e.type, (uint64_t)SEND_ERR);
 	cr_assert_eq(e.user_data, 1u);
-	/* a connection that is over flushes what is posted to it */
+	/* a failed connection flushes posts to it */
 	rig_do(&r, send_cmd(&r, CMD_SEND, 0, 8, FLUSH));
 	e = rig_element(&r);
 	cr_assert_eq(e.type, (uint64_t)SEND_ERR);
@@ -380,7 +383,7 @@ Test(data, the_peer_refuses)
 	e = rig_element(&r);
 	cr_assert_eq(e.type, (uint64_t)SEND_ERR);
 	cr_assert_eq(e.status, (uint64_t)IBV_WC_REM_ACCESS_ERR);
-	/* and a message that is too long for the receive is an error of the receiver */
+	/* and a message that is too long for the receive is an error at the receiver */
 	rig_do(&r, send_cmd(&r, CMD_RECV, 0, 8, 0));
 	peer_send(&r, 1, IBV_WR_SEND, 0, 9, 0);
 	e = rig_element(&r);
@@ -389,7 +392,7 @@ Test(data, the_peer_refuses)
 	rig_down(&r);
 }
 
-/* 4b.14: permissions of the context are those of the QP. */
+/* 4b.14: permissions of the context apply to the QP. */
 Test(data, peers_may_do_what_permissions_say)
 {
 	struct rig r;

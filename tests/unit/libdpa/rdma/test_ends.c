@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The end of a connection that a DPA thread uses: what came is there, what was posted is told of.
+/*
+ * test_ends.c - the end of a connection that a DPA thread uses: arrived messages are readable,
+ * posts are reported.
  */
 #include <string.h>
 #include "cm_rig.h"
@@ -10,7 +12,7 @@ enum { SENT = 8, SEND_ERR = 0xd, RECV_SEND = 2 };
 
 static uint64_t server_handle, client_handle;
 
-/* Two contexts, connected by address; one DPA thread that serves both and reads the server's. */
+/* Make two contexts, connected by address; one DPA thread serves both and reads the server's. */
 static void up(void)
 {
 	rig_make(&rig);
@@ -32,7 +34,7 @@ static void down(void)
 	rig_down(&rig);
 }
 
-/* Of or into the i-th kilobyte. */
+/* Use the i-th kilobyte as source or destination. */
 static void do_at(enum cmd_op op, uint64_t handle, uint64_t kb, uint64_t length, uint32_t flags)
 {
 	struct cmd c = send_cmd(&rig, op, kb << 10, length, flags);
@@ -94,7 +96,7 @@ Test(ends, what_came_is_read_after_it_was_disconnected_here)
 	down();
 }
 
-/* The id is another one's by then; the elements are those of before. */
+/* Another connection has the id by then; the elements are the earlier ones. */
 Test(ends, what_came_is_read_while_the_next_peer_is_there)
 {
 	up();
@@ -110,7 +112,7 @@ Test(ends, what_came_is_read_while_the_next_peer_is_there)
 	down();
 }
 
-/* Nobody takes them: whoever waits for their reports gets them. */
+/* The peer takes none: a thread that waits for their reports gets them. */
 Test(ends, what_is_posted_fails)
 {
 	up();
@@ -135,7 +137,7 @@ Test(ends, what_is_posted_fails_when_it_was_disconnected_here)
 	down();
 }
 
-/* The thread cannot know it yet: it is told as it is of any failure. */
+/* The thread cannot detect the end yet: it gets a failure like any other. */
 Test(ends, what_is_posted_behind_the_end_fails)
 {
 	up();
@@ -148,7 +150,7 @@ Test(ends, what_is_posted_behind_the_end_fails)
 	down();
 }
 
-/* Nor that the id is about to be another one's. */
+/* The id is about to be reused, which the thread cannot detect either. */
 Test(ends, what_is_posted_while_the_next_one_connects_fails)
 {
 	up();
@@ -169,7 +171,7 @@ Test(ends, what_is_posted_while_the_next_one_connects_fails)
 	down();
 }
 
-/* One was refused in between: its id is still the former one's. */
+/* One was refused in between: its id still belongs to the former one. */
 Test(ends, refused_in_between)
 {
 	up();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Mistakes of device code, signals, and what goes on after both. */
+/* test_faults.c - errors of device code, signals, and the state after both. */
 #include <sched.h>
 #include <stdio.h>
 #include <string.h>
@@ -22,7 +22,7 @@ static void remove_files(void)
 	}
 }
 
-/* The text file has the mistake. */
+/* The text file contains the error. */
 static void crash_says(const char *what)
 {
 	char path[64], text[4096];
@@ -40,7 +40,10 @@ static void crash_says(const char *what)
 
 TestSuite(faults, .timeout = 60, .fini = remove_files);
 
-/* The command ends the context; the peers see their connections end, and all can be destroyed. */
+/*
+ * The command ends the context; the peers get the end of their connections, and all can be
+ * destroyed.
+ */
 static void fatal(struct rig *r, struct cmd c, const char *what)
 {
 	struct ibv_wc wc;
@@ -105,7 +108,7 @@ Test(faults, a_connection_beyond_the_table)
 	fatal(&r, c, "connection id that is not connected");
 }
 
-/* Connection 0 is there, 1 is exported only: d is what its peer says. */
+/* Connection 0 is connected, 1 is only exported: d holds the details of its peer. */
 static void half_connected(struct rig *r, struct dpa_rdma_details *d)
 {
 	const void *details;
@@ -159,7 +162,7 @@ Test(faults, connecting_after_the_end)
 	rig_begin(&r, c);
 	while (doca_dpa_peek_at_last_error(r.dpa) == DOCA_SUCCESS)
 		sched_yield();
-	/* the QPs are told a moment later: until then it may connect, and is over at once */
+	/* the QPs fail a moment later: until then it may connect, and ends at once */
 	peer_send(&r, 0, IBV_WR_SEND, 0, 8, 0);
 	cr_assert_neq(peer_wc(&r, 0).status, IBV_WC_SUCCESS);
 	IS(doca_rdma_connect(r.rdma, &d, sizeof(d), r.conn[1]), CONNECTION_ABORTED);
@@ -176,7 +179,7 @@ struct signals {
 	uint64_t handle;
 };
 
-/* The two ends of the context's own two connections; the event is on the second one's side. */
+/* The two ends of the context's own two connections; the event is at the second one's side. */
 static void signals_up(struct rig *r, struct signals *s)
 {
 	const void *d0, *d1;
@@ -214,7 +217,7 @@ static void signal_peer(struct rig *r, const struct signals *s, uint64_t op, uin
 	rig_do(r, (struct cmd){.op = op, .rdma = r->handle, .event = s->handle, .value = value});
 }
 
-/* 4b.4: each reports, once, though it has no flags. */
+/* 4b.4: each is reported once, although it has no flags. */
 Test(faults, signals)
 {
 	struct signals s;
@@ -234,7 +237,7 @@ Test(faults, signals)
 	signals_down(&r, &s);
 }
 
-/* The host waits in the API's call for what a peer's device code does. */
+/* The host waits in the API's call for an action of a peer's device code. */
 Test(faults, a_signal_wakes_who_waits)
 {
 	struct signals s;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Which pair of addresses two sides choose: the same one, from either side. */
+/* test_gid.c - the pair of addresses that two sides choose: the same one, from either side. */
 #include <arpa/inet.h>
 #include <string.h>
 #include <criterion/criterion.h>
@@ -28,7 +28,7 @@ static struct dpa_rdma_details side(uint64_t guid, uint32_t qpn, const char *con
 	return d;
 }
 
-/* Both come to a's `own` and b's `peer`. */
+/* Check that both choose a's `own` and b's `peer`. */
 static void choose(struct dpa_rdma_details a, struct dpa_rdma_details b, const char *own,
 		   const char *peer)
 {
@@ -57,7 +57,7 @@ Test(gid, wishes_that_fit)
 	       "fe80::1", "fe80::2");
 }
 
-/* The index that programs hard-code is the loopback address of a host with one address. */
+/* Programs hard-code an index that is the loopback address on a host with one address. */
 Test(gid, loopback_is_one_host)
 {
 	choose(side(1, 5, GIDS("127.0.0.1", "10.0.0.1")), side(2, 6, GIDS("127.0.0.1", "10.0.0.2")),
@@ -80,14 +80,14 @@ Test(gid, families)
 	       "fe80::2");
 }
 
-/* The same node and the same QP number are no reason for two answers. */
+/* The same node and the same QP number give the same answer on both sides. */
 Test(gid, with_itself)
 {
 	choose(side(1, 5, GIDS("127.0.0.1", "fd00::1")), side(1, 5, GIDS("127.0.0.1", "fd00::1")),
 	       "127.0.0.1", "127.0.0.1");
 }
 
-/* A verbs program has taken the first one; where nothing fits, the wishes stay, too. */
+/* A verbs program has taken the first one; if no pair matches, the preferred ones stay, too. */
 Test(gid, no_choice)
 {
 	choose(side(1, 5, GIDS("127.0.0.1", "10.0.0.1")), side(0, 6, GIDS("10.0.0.2")), "127.0.0.1",

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Which index a receive has: that of no other one which is outstanding. */
+/* test_index.c - the index of a receive: it differs from that of each other outstanding one. */
 #include <string.h>
 #include "rig.h"
 
@@ -15,7 +15,7 @@ static void post(struct rig *r, uint64_t offset, uint64_t length, uint64_t times
 	rig_do(r, c);
 }
 
-/* From now on peer i needs a quarter of a minute for the long message (0: as long as it takes). */
+/* From now on peer i needs a quarter of a minute for the long message (0: no limit of the rate). */
 static void slow_down(struct rig *r, int i, uint32_t kbps)
 {
 	struct ibv_qp_attr a = {.qp_state = IBV_QPS_RTS, .rate_limit = kbps};
@@ -38,7 +38,7 @@ static void one_of_the_other(struct rig *r)
 	cr_assert_eq(peer_wc(r, 1).status, IBV_WC_SUCCESS);
 }
 
-/* The queue is full: each index is one receive's. */
+/* The queue is full: each index belongs to one receive. */
 static void each_once(struct rig *r)
 {
 	bool out[RIG_QUEUE] = {false};
@@ -55,8 +55,8 @@ static void each_once(struct rig *r)
 }
 
 /*
- * A long message of one connection is under way while many of the other come and are read: the
- * queue, as full as it can be, goes round, and the long one's index is not given again.
+ * A long message of one connection is in flight while many messages of the other arrive and are
+ * read: the queue, kept full, wraps around, and the index of the long one is not reused.
  */
 Test(index, one_in_flight_keeps_its_index)
 {
@@ -87,7 +87,7 @@ Test(index, one_in_flight_keeps_its_index)
 	rig_down(&r);
 }
 
-/* A full queue: what is posted for an element that was read is it again under the same index. */
+/* A full queue: a receive posted for a read element gets the same index. */
 Test(index, posted_again_it_is_the_same)
 {
 	uint32_t order[RIG_QUEUE];
@@ -113,8 +113,8 @@ Test(index, posted_again_it_is_the_same)
 }
 
 /*
- * A queue that is not full: the next post takes the index that was read longest ago, which is not
- * the place in the order of posts once messages have ended in another order.
+ * A queue that is not full: the next post takes the index that was read longest ago; that is not
+ * the place in the order of posts after messages have ended in another order.
  */
 Test(index, free_longest_given_first)
 {
@@ -144,7 +144,7 @@ Test(index, free_longest_given_first)
 }
 
 /*
- * More is posted than is read: the index of the oldest comes again, since there are no others.
+ * More is posted than is read: the index of the oldest is reused, because no other is left.
  * Elements that are read afterwards free no index that is still posted.
  */
 Test(index, posted_without_reading)
@@ -155,7 +155,7 @@ Test(index, posted_without_reading)
 	post(&r, 0, SLOT, RIG_QUEUE);
 	for (uint32_t i = 0; i < 4; i++)
 		one_of_the_other(&r);
-	post(&r, 0, SLOT, 4); /* 0 to 3 again, for their elements are not read */
+	post(&r, 0, SLOT, 4); /* 0 to 3 again, because their elements are not read */
 	for (uint32_t i = 0; i < 4; i++)
 		cr_assert_eq(received(&r, 1), i);
 	/* 4 are read and none is free: the queue is full with 4 to 15, then 0 to 3 */
@@ -168,7 +168,7 @@ Test(index, posted_without_reading)
 	rig_down(&r);
 }
 
-/* Elements of before the context was stopped free nothing of the present one's. */
+/* Elements from before the stop free no index of the present run. */
 Test(index, unread_when_it_stopped)
 {
 	struct rig r;
@@ -193,7 +193,7 @@ Test(index, unread_when_it_stopped)
 	rig_down(&r);
 }
 
-/* Two contexts that report to one completion context have indices of their own. */
+/* Two contexts that report to one completion context have separate indices. */
 Test(index, two_contexts_at_one_completion_context)
 {
 	struct doca_rdma *second;

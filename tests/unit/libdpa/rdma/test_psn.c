@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * The first PSN of a connection: random, and never a constant. It was 0 where the kernel had no
- * random numbers.
+ * test_psn.c - the first PSN of a connection: random, and never a constant. It was 0 where the
+ * kernel had no random numbers.
  */
 #include <endian.h>
 #include <errno.h>
@@ -14,10 +14,10 @@ TestSuite(psn, .timeout = 60);
 
 enum { CONNS = 16 };
 
-static _Atomic int no_random; /* errno of every call; 0: the kernel's answer */
+static _Atomic int no_random; /* errno of every call; 0: the kernel answers */
 static _Atomic int interrupted;
 
-/* In front of the C library's, for libdpa and the device too. */
+/* Called before that of the C library, by libdpa and the device too. */
 __attribute__((visibility("default"))) ssize_t getrandom(void *buf, size_t len, unsigned int flags)
 {
 	int err = interrupted ? EINTR : no_random;
@@ -73,6 +73,6 @@ Test(psn, without_random_numbers_there_is_no_connection)
 		IS(doca_rdma_export(r.rdma, &details, &size, &c), CONNECTION_ABORTED);
 	}
 	no_random = 0;
-	exported(&r); /* nothing of those that failed is left */
+	exported(&r); /* no part of the failed ones is left */
 	rig_down(&r);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Behaviour that real programs rely on, and that no other test is about. */
+/* test_relied.c - behaviour that real programs rely on, and that no other test covers. */
 #include <sched.h>
 #include <string.h>
 #include "rig.h"
@@ -11,7 +11,7 @@ extern doca_dpa_func_t count_up, notify;
 struct spinner {
 	struct doca_dpa_thread *thread;
 	struct doca_dpa_notification_completion *wake;
-	struct counter *c; /* device memory is this process's */
+	struct counter *c; /* device memory is memory of this process */
 };
 
 static void begin_to_spin(struct rig *r, struct spinner *s)
@@ -41,8 +41,8 @@ static void moves(struct spinner *s)
 }
 
 /*
- * 4b.9: two threads spin without a call, a third one polls; all go on, and RPCs, host calls and
- * messages meanwhile, too.
+ * 4b.9: two threads spin without a call, a third one polls; all continue, and so do RPCs, host
+ * calls and messages.
  */
 Test(relied, threads_spin_side_by_side)
 {
@@ -72,7 +72,7 @@ Test(relied, threads_spin_side_by_side)
 	rig_down(&r);
 }
 
-/* 4b.11: a variable of the stack is a map, wherever it lies. */
+/* 4b.11: a variable on the stack is a map, at any address. */
 Test(relied, a_map_of_a_stack_variable)
 {
 	struct __attribute__((packed)) {
@@ -104,7 +104,7 @@ Test(relied, a_map_of_a_stack_variable)
 	rig_down(&r);
 }
 
-/* 4b.12: programs look for their device by the names of all that have a DPA. */
+/* 4b.12: programs search their device by the names of all devices with a DPA. */
 Test(relied, each_dpa_has_a_name)
 {
 	char name[DOCA_DEVINFO_IBDEV_NAME_SIZE];
@@ -123,7 +123,10 @@ Test(relied, each_dpa_has_a_name)
 	OK(doca_devinfo_destroy_list(list));
 }
 
-/* 4b.3, 4b.4: a completion context that is smaller than what comes, and that nobody reads. */
+/*
+ * 4b.3, 4b.4: a completion context that is smaller than the number of elements, and that no thread
+ * reads.
+ */
 Test(relied, elements_that_nobody_reads)
 {
 	struct rig r;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Device code of the tests of sync events, asynchronous operations and hash tables. */
+/* kernels.c - device code of the tests of sync events, asynchronous operations and hash tables. */
 #include <doca_dpa_dev.h>
 #include <doca_dpa_dev_buf.h>
 #include <doca_dpa_dev_sync_event.h>
@@ -13,7 +13,7 @@ static struct sync_shared *shared_of(uint64_t arg)
 	return (struct sync_shared *)(uintptr_t)arg;
 }
 
-/* Reads se, adds 5 and sets se2 to what it read. */
+/* Read se, add 5 and set se2 to the value. */
 __dpa_global__ void event_data(uint64_t arg)
 {
 	struct sync_shared *s = shared_of(arg);
@@ -26,7 +26,7 @@ __dpa_global__ void event_data(uint64_t arg)
 	doca_dpa_dev_thread_finish();
 }
 
-/* Waits for se, tells by se2. */
+/* Wait for se, report by se2. */
 __dpa_global__ void event_wait(uint64_t arg)
 {
 	struct sync_shared *s = shared_of(arg);
@@ -39,7 +39,7 @@ __dpa_global__ void event_wait(uint64_t arg)
 	doca_dpa_dev_thread_finish();
 }
 
-/* As many times as there is a value: waits for se, answers by se2. */
+/* For each value: wait for se, answer by se2. */
 __dpa_global__ void event_pong(uint64_t arg)
 {
 	struct sync_shared *s = shared_of(arg);
@@ -111,7 +111,7 @@ __dpa_global__ void run_commands(uint64_t arg)
 		}
 }
 
-/* Activated by the reports themselves: takes one each time, posts a copy as long as value is. */
+/* Activated by the reports themselves: take one each time, post a copy as long as value is set. */
 __dpa_global__ void copy_again(uint64_t arg)
 {
 	struct sync_shared *s = shared_of(arg);
@@ -151,7 +151,7 @@ __dpa_global__ void run_table(uint64_t arg)
 	doca_dpa_dev_thread_finish();
 }
 
-/* Each thread has keys of its own, value of them, beside those of the others. */
+/* Each thread has its own `value` keys, beside those of the others. */
 __dpa_global__ void table_stress(uint64_t arg)
 {
 	struct sync_shared *s = shared_of(arg);
@@ -183,7 +183,7 @@ __dpa_global__ void find_to_nowhere(uint64_t arg)
 	ADD(s->s.activations);
 }
 
-/* Posting is for threads. */
+/* Only threads may post. */
 __dpa_rpc__ uint64_t post_in_rpc(uint64_t arg, uint32_t wait)
 {
 	struct sync_shared *s = shared_of(arg);
@@ -196,7 +196,7 @@ __dpa_rpc__ uint64_t post_in_rpc(uint64_t arg, uint32_t wait)
 	return 0;
 }
 
-/* Waiting is for all. */
+/* All code may wait. */
 __dpa_rpc__ uint64_t wait_in_rpc(uint64_t se, uint64_t value)
 {
 	uint64_t v;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Structures that host and device of the tests of this folder share. */
+/* kernels.h - structures shared by host and device of the tests of this folder. */
 #ifndef TEST_SYNC_KERNELS_H
 #define TEST_SYNC_KERNELS_H
 
@@ -26,7 +26,7 @@ struct element {
 	uint32_t type, user_data;
 };
 
-/* In device memory; what both write, by atomics. */
+/* In device memory; words that both write, by atomics. */
 struct sync_shared {
 	struct shared s; /* comp: the completion context of the thread */
 	uint64_t se, se2;

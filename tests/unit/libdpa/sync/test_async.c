@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Asynchronous operations: life and errors, copies, waits, and what stands behind them. */
+/*
+ * test_async.c - asynchronous operations: life cycle and errors, copies, waits, and operations
+ * queued behind them.
+ */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -84,7 +87,8 @@ Test(sync_async, errors)
 	cr_assert_eq(fake_qps(), 0);
 	IS(doca_dpa_async_ops_get_dpa_handle(a, &v), BAD_STATE);
 	OK(doca_dpa_completion_destroy(comp));
-	IS(doca_dpa_async_ops_start(a), BAD_STATE); /* what it was attached to is gone */
+	/* the attached completion context is destroyed */
+	IS(doca_dpa_async_ops_start(a), BAD_STATE);
 	IS(doca_dpa_async_ops_destroy(NULL), INVALID_VALUE);
 	OK(doca_dpa_async_ops_destroy(a));
 	rig_destroy(&r);
@@ -106,7 +110,7 @@ Test(sync_async, not_without_a_started_context)
 	OK(doca_dpa_destroy(dpa));
 	IS(doca_dpa_async_ops_start(a), BAD_STATE);
 	IS(doca_dpa_async_ops_stop(a), BAD_STATE);
-	IS(doca_dpa_async_ops_destroy(a), BAD_STATE); /* and is gone */
+	IS(doca_dpa_async_ops_destroy(a), BAD_STATE); /* and is destroyed */
 	OK(doca_dev_close(dev));
 }
 
@@ -358,7 +362,7 @@ Test(sync_async, a_copy_that_is_not_allowed_is_an_error_element)
 	}
 }
 
-/* More than the queue holds, and the device does nothing at first: the poster stands there. */
+/* More than the queue holds, and the device does nothing at first: the poster waits. */
 Test(sync_async, a_full_queue_makes_the_poster_wait)
 {
 	uint64_t src[2] = {7, 8}, dst[2] = {0};

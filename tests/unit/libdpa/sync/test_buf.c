@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Bufs as the place of a sync event, and in copies between host and device memory. */
+/* test_buf.c - bufs as the word of a sync event, and in copies between host and device memory. */
 #include "rig.h"
 
 #include <string.h>
@@ -125,7 +125,7 @@ Test(sync_buf, copies)
 	OK(doca_dpa_d2h_memcpy(b.r.dpa, got, mem, 32));
 	cr_assert_arr_eq(got, &b.words[2], 32);
 	OK(doca_buf_set_data(buf, &b.words[4], 8));
-	OK(doca_dpa_d2h_buf_memcpy(b.r.dpa, buf, mem, 16)); /* of the buffer, not of the data */
+	OK(doca_dpa_d2h_buf_memcpy(b.r.dpa, buf, mem, 16)); /* length of the buf, not of the data */
 	cr_assert_eq(b.words[3], 103u);
 	cr_assert_eq(b.words[4], 102u);
 	cr_assert_eq(b.words[5], 103u);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Sync events in device code. */
+/* test_device.c - sync events in device code. */
 #include <unistd.h>
 #include "rig.h"
 
@@ -30,7 +30,7 @@ Test(sync_device, get_add_and_set)
 	rig_destroy(&r);
 }
 
-/* Awake, or asleep by then; by a call, or by a store that nobody announces. */
+/* Awake, or asleep by then; by a call, or by a store without a notification. */
 Test(sync_device, wait_gt_ends_when_it_holds)
 {
 	for (int i = 0; i < 4; i++) {
@@ -48,7 +48,7 @@ Test(sync_device, wait_gt_ends_when_it_holds)
 		rig_run(&r, &event_wait);
 		fake_push_recv(r.cq, 1);
 		AWAIT(&r, activations, 1);
-		OK(doca_sync_event_update_set(se, 0x104)); /* not above 4 in the mask */
+		OK(doca_sync_event_update_set(se, 0x104)); /* masked value is not above 4 */
 		if (i & 2)
 			usleep(20000);
 		cr_assert_eq(SHARED(&r, seen), 0u);
@@ -124,7 +124,7 @@ Test(sync_device, a_stopped_event_is_a_bad_handle)
 	rig_run(&r, &event_wait);
 	fake_push_recv(r.cq, 1);
 	AWAIT(&r, activations, 1);
-	OK(doca_sync_event_stop(se)); /* under the wait */
+	OK(doca_sync_event_stop(se)); /* during the wait */
 	rig_await_fatal(&r);
 	cr_assert_eq(SHARED(&r, seen), 0u);
 	OK(doca_sync_event_destroy(se));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Sync events from the host: life, roles, errors, data, waits. */
+/* test_event.c - sync events from the host: life cycle, roles, errors, data, waits. */
 #include "../host.h"
 
 #include <pthread.h>
@@ -171,7 +171,7 @@ static void *wait_there(void *arg)
 	return NULL;
 }
 
-/* Each waiter is woken by a call, or by a store that is none; awake, or asleep by then. */
+/* Each waiter is woken by a call, or by a plain store; awake, or asleep by then. */
 Test(sync_event, waits_end_with_the_update_and_not_before)
 {
 	static const struct {
@@ -277,7 +277,7 @@ Test(sync_event, dpa_handles)
 	OK(doca_sync_event_get_dpa_handle(se, r.dpa, &h2));
 	cr_assert_neq(h1, h2, "the old one is no longer valid");
 	OK(doca_dpa_destroy(other));
-	OK(doca_dpa_destroy(r.dpa)); /* before the event that names it */
+	OK(doca_dpa_destroy(r.dpa)); /* before the event that uses it */
 	IS(doca_sync_event_get_dpa_handle(se, r.dpa, &h2), INVALID_VALUE);
 	OK(doca_sync_event_destroy(se));
 	OK(doca_dev_close(r.dev));

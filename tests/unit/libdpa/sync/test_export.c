@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Sync events for peers: exports, what is made of them, capabilities. */
+/* test_export.c - sync events for peers: exports, imported events, capabilities. */
 #include "../host.h"
 
 #include <string.h>
@@ -89,7 +89,7 @@ Test(sync_export, an_export_names_the_word)
 	rig_destroy(&r);
 }
 
-/* The registration is the device's: it stays open as long as there is one. */
+/* The registration belongs to the device: it stays open as long as there is one. */
 Test(sync_export, outlives_the_context_that_it_was_registered_for)
 {
 	struct doca_sync_event *se;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Hash tables: the host's side and device code. */
+/* test_hash_table.c - hash tables: the host's side and device code. */
 #include "rig.h"
 #include <stdlib.h>
 #include "libdpa/sync/hash/hash_table.h"
@@ -56,7 +56,7 @@ Test(sync_hash, handles_run_out)
 	rig_destroy(&r);
 }
 
-/* Against a plain array; more keys than chains, all entries used at times. */
+/* Compared with a plain array; more keys than chains, all entries used at times. */
 Test(sync_hash, is_a_map)
 {
 	enum { KEYS = 300, ENTRIES = 128 };
@@ -144,7 +144,7 @@ Test(sync_hash, in_device_code)
 	rig_destroy(&r);
 }
 
-/* A full table, a handle that is none, an address that is none. */
+/* A full table, an invalid handle, an invalid address. */
 Test(sync_hash, mistakes_end_the_context)
 {
 	for (int i = 0; i < 3; i++) {

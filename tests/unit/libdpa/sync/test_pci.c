@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Sync events of two processes that map the same page. */
+/* test_pci.c - sync events of two processes that map the same page. */
 #include "../host.h"
 
 #include <fcntl.h>
@@ -185,7 +185,7 @@ Test(sync_pci, no_descriptor_is_left)
 	none = (struct rlimit){.rlim_cur = 3, .rlim_max = some.rlim_max};
 	OK(doca_sync_event_start(se));
 	OK(doca_sync_event_export_to_remote_pci(se, dev, &data, &sz));
-	cr_assert_eq(setrlimit(RLIMIT_NOFILE, &none), 0); /* this test is a process of its own */
+	cr_assert_eq(setrlimit(RLIMIT_NOFILE, &none), 0); /* this test runs in its own process */
 	IS(doca_sync_event_create_from_export(dev, data, sz, &out), NO_MEMORY);
 	IS(doca_sync_event_start(other), NO_MEMORY);
 	cr_assert_eq(setrlimit(RLIMIT_NOFILE, &some), 0);
@@ -194,7 +194,7 @@ Test(sync_pci, no_descriptor_is_left)
 	OK(doca_dev_close(dev));
 }
 
-/* Whatever a stranger may send: bytes that are no export, descriptors that are no page. */
+/* Input of a stranger: bytes that are no export, descriptors that are no page. */
 Test(sync_pci, what_is_no_export)
 {
 	struct doca_dev *dev = open_dpa0(), *other = other_device();

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Sync events as contexts: tasks by a progress engine. */
+/* test_task.c - sync events as contexts: tasks by a progress engine. */
 #include "../host.h"
 
 #include <poll.h>
@@ -23,7 +23,7 @@ struct setup {
 	uint64_t last_task_data, last_ctx_data;
 };
 
-static struct setup *s; /* of the test that runs */
+static struct setup *s; /* of the present test */
 
 static void note(int *count, union doca_data task, union doca_data ctx)
 {
@@ -63,7 +63,7 @@ static void configure(uint32_t n)
 	OK(doca_sync_event_task_wait_neq_set_conf(s->se, wait_neq_done, wait_neq_failed, n));
 }
 
-/* own: the event's own word, which only calls change. */
+/* own: the event has its own word, which only calls change. */
 static void set_up(struct setup *setup, bool own)
 {
 	s = setup;
@@ -236,7 +236,7 @@ static void *change_later(void *arg)
 	return NULL;
 }
 
-/* The user sleeps in poll(2); a call, or a store that nobody announces, wakes it. */
+/* The user sleeps in poll(2); a call, or a store without a notification, wakes it. */
 Test(sync_task, notification)
 {
 	for (int own = 0; own < 2; own++) {
@@ -287,7 +287,7 @@ Test(sync_task, stopping_ends_waits)
 	OK(doca_ctx_get_state(s->ctx, &state));
 	cr_assert_eq(state, DOCA_CTX_STATE_IDLE);
 	IS(doca_task_submit(doca_sync_event_task_wait_eq_as_doca_task(eq)), BAD_STATE);
-	/* it may be freed when the event is gone */
+	/* it may be freed when the event is destroyed */
 	OK(doca_sync_event_destroy(s->se));
 	doca_task_free(doca_sync_event_task_wait_eq_as_doca_task(eq));
 	OK(doca_pe_destroy(s->pe));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Waits of asynchronous operations for sync events, and operations behind them. */
+/* test_wait.c - waits of asynchronous operations for sync events, and operations behind them. */
 #include <pthread.h>
 #include <unistd.h>
 #include "rig.h"
@@ -12,7 +12,8 @@ TestSuite(sync_wait, .fini = sync_remove_files, .timeout = 60);
 
 enum { SEND = 0, FLUSH = 1, RW = DOCA_ACCESS_FLAG_LOCAL_READ_WRITE };
 
-/* Awake, or asleep by then; by a call, or by a store that nobody announces; greater, or not equal.
+/*
+ * Awake, or asleep by then; by a call, or by a store without a notification; greater, or not equal.
  */
 Test(sync_wait, is_reported_once_it_holds)
 {
@@ -33,7 +34,7 @@ Test(sync_wait, is_reported_once_it_holds)
 		sync_command(&r, &n, (struct command){.op = TAKE, .length = 1});
 		sync_run(&r);
 		AWAIT_SHARED(&r, seen, 1);
-		OK(doca_sync_event_update_set(se, 3)); /* still not */
+		OK(doca_sync_event_update_set(se, 3)); /* still does not hold */
 		if (i & 2)
 			usleep(2000);
 		cr_assert_eq(SHARED(&r, num_log), 0u);
@@ -63,7 +64,7 @@ static struct command copy(uint64_t *dst, uint32_t dst_key, uint64_t *src, uint3
 				.length = 8};
 }
 
-/* copy, wait 1, copy, wait 2 (with an event that is reached already), copy: each in its turn. */
+/* copy, wait 1, copy, wait 2 (with an event that is reached already), copy: each in order. */
 Test(sync_wait, what_is_posted_later_comes_later)
 {
 	uint64_t src[3] = {1, 2, 3}, dst[3] = {0};
@@ -86,7 +87,7 @@ Test(sync_wait, what_is_posted_later_comes_later)
 	sync_command(&r, &n, copy(&dst[1], dst_key, &src[1], src_key));
 	sync_command(&r, &n, (struct command){.op = WAIT_GT, .dst = h2, .src = 8});
 	sync_command(&r, &n, copy(&dst[2], dst_key, &src[2], src_key));
-	/* in the ring too they were copied at post time */
+	/* operations in the ring were copied at post time, too */
 	sync_command(&r, &n, (struct command){.op = STORE, .dst = (uintptr_t)&src[1], .src = 99});
 	sync_command(&r, &n, (struct command){.op = MARK});
 	sync_command(&r, &n, (struct command){.op = TAKE, .length = 5});
@@ -112,7 +113,7 @@ Test(sync_wait, what_is_posted_later_comes_later)
 	rig_destroy(&r);
 }
 
-/* Four fit behind the wait; the fifth stands outside until it is over. */
+/* Four fit behind the wait; the fifth waits outside until the wait is over. */
 Test(sync_wait, a_queue_that_waits_is_full_one_day)
 {
 	uint64_t src = 1, dst = 0, h;
@@ -150,7 +151,10 @@ Test(sync_wait, a_queue_that_waits_is_full_one_day)
 	rig_destroy(&r);
 }
 
-/* The end of the queue, of the context, of the event: nothing comes after it, nothing is left. */
+/*
+ * The end of the queue, of the context, of the event: nothing is reported after it, nothing is
+ * left.
+ */
 Test(sync_wait, ends_with_what_it_belongs_to)
 {
 	for (int i = 0; i < 3; i++) {
@@ -227,7 +231,7 @@ static void *count_up(void *arg)
 	return NULL;
 }
 
-/* Many rounds of posts against updates from two threads, and stops in the middle of it. */
+/* Many rounds of posts concurrent with updates from two threads, and stops in the middle. */
 Test(sync_wait, rounds)
 {
 	for (int round = 0; round < 40; round++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Watches: called once, by an update or by the poller; never after a cancel. */
+/* test_watch.c - watches: called once, by an update or by the poller; never after a cancel. */
 #include "../host.h"
 
 #include <pthread.h>
@@ -14,7 +14,7 @@
 
 TestSuite(sync_watch, .timeout = 60);
 
-/* ThreadSanitizer has threads of its own, and none after a fork. */
+/* ThreadSanitizer has its own threads, and none after a fork. */
 #if defined(__SANITIZE_THREAD__)
 #define TSAN 1
 #elif defined(__has_feature)
@@ -45,7 +45,7 @@ static int calls(struct mine *m)
 	return atomic_load_explicit(&m->calls, memory_order_acquire);
 }
 
-/* Started, of the CPU; with a word of the caller's, that is polled. */
+/* Make a started event of the CPU; with a word of the caller, which is polled. */
 static struct doca_sync_event *new_event(struct doca_dev *dev, uint64_t *word)
 {
 	struct doca_sync_event *se;
@@ -117,7 +117,7 @@ Test(sync_watch, a_store_that_nobody_announces_is_found)
 
 		cr_assert_eq(dpa_se_watch(&m.w, se, DPA_SE_GE, 7 + i, ~0ull, note), 0);
 		cr_assert_eq(calls(&m), 0);
-		if (i % 8 == 0) /* past its spinning */
+		if (i % 8 == 0) /* after it has stopped spinning */
 			usleep(1000);
 		__atomic_store_n(&word, 7 + i, __ATOMIC_RELEASE);
 		while (!calls(&m))
@@ -143,7 +143,7 @@ Test(sync_watch, a_cancelled_watch_is_not_called)
 		cr_assert(dpa_se_watch_cancel(&m.w));
 		cr_assert_not(dpa_se_watch_cancel(&m.w), "no longer there");
 		OK(doca_sync_event_update_set(se, 1));
-		while (!calls(&other)) /* by us or by the poller */
+		while (!calls(&other)) /* by this thread or by the poller */
 			sched_yield();
 		cr_assert_eq(calls(&m), 0);
 		OK(doca_sync_event_destroy(se));
@@ -162,7 +162,7 @@ Test(sync_watch, an_event_that_is_gone_calls_nobody)
 	se = new_event(dev, word);
 	cr_assert_eq(dpa_se_watch(&m.w, se, DPA_SE_GE, 1, ~0ull, note), 0);
 	OK(doca_sync_event_destroy(se));
-	free(word); /* nobody looks at it any more: ASan would tell */
+	free(word); /* no thread reads it any more: ASan would report it */
 	usleep(1000);
 	cr_assert_eq(calls(&m), 0);
 	cr_assert(dpa_se_watch_cancel(&m.w));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Waits until all parents have moved its event, and moves those of its children. */
+/* Wait until all parents have changed its event, and change those of its children. */
 #include "doca_dpa_dev.h"
 #include "doca_dpa_dev_sync_event.h"
 

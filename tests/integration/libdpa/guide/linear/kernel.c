@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Waits for the event before it in the chain, if there is one, and moves the next. */
+/* Wait for the previous event in the chain, if there is one, and change the next. */
 #include "doca_dpa_dev.h"
 #include "doca_dpa_dev_sync_event.h"
 

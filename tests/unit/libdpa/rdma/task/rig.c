@@ -91,7 +91,7 @@ static void import(struct task_rig *r, struct side *from, struct side *to)
 void task_rig_make(struct task_rig *r, uint32_t permissions)
 {
 	memset(r, 0, sizeof(*r));
-	r->dev = open_dev("dpa0"); /* by dpa-run */
+	r->dev = open_dev("dpa0"); /* found with dpa-run */
 	OK(doca_buf_inventory_create(64, &r->inventory));
 	OK(doca_buf_inventory_start(r->inventory));
 	make_side(r, &r->a, DOCA_ACCESS_FLAG_RDMA_READ | DOCA_ACCESS_FLAG_RDMA_WRITE);

@@ -40,27 +40,30 @@ struct task_rig {
 	struct side a, b;
 };
 
-/* permissions: of b, towards a. */
+/* permissions: of b, for a. */
 void task_rig_start(struct task_rig *r, uint32_t permissions);
 void task_rig_stop(struct task_rig *r);
-/* Settings made, not started. */
+/* Make the settings, do not start. */
 void task_rig_make(struct task_rig *r, uint32_t permissions);
 void task_rig_connect(struct task_rig *r);
 
-/* A buf of a map: `len` bytes at `offset` of that side's memory, the first `data` of them data. */
+/*
+ * Make a buf of a map: `len` bytes at `offset` of that side's memory, the first `data` of them
+ * data.
+ */
 struct doca_buf *local_buf(struct task_rig *r, struct side *s, size_t offset, size_t len,
 			   size_t data);
-/* The same of the peer's memory. */
+/* Make one of the peer's memory. */
 struct doca_buf *remote_buf(struct task_rig *r, struct side *s, size_t offset, size_t len,
 			    size_t data);
 void put_buf(struct doca_buf *b);
 size_t data_len(struct doca_buf *b);
 
-/* Progress of both sides until s has had n callbacks. */
+/* Run progress of both sides until s has had n callbacks. */
 void await(struct task_rig *r, struct side *s, int n);
-/* Submits and waits for its end; its status. */
+/* Submit a task and wait for its end; return its status. */
 doca_error_t run(struct task_rig *r, struct side *s, struct doca_task *task);
-/* A receive at b of `len` bytes at `offset`. */
+/* Post a receive at b of `len` bytes at `offset`. */
 struct doca_rdma_task_receive *receive(struct task_rig *r, size_t offset, size_t len);
 
 static inline union doca_data number(uint64_t n)

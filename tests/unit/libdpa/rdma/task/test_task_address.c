@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Tasks on connections by address: what the end of one leaves of them. */
+/*
+ * test_task_address.c - tasks on connections by address: their state after the end of the
+ * connection.
+ */
 #include <sys/random.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -43,7 +46,7 @@ static void progress(struct side *s)
 		sched_yield();
 }
 
-/* Its end says that it has arrived. */
+/* Its end shows that it has arrived. */
 static void send_now(struct doca_rdma_task_send *t)
 {
 	int before = rig.a.done + rig.a.failed;
@@ -67,7 +70,7 @@ static void on_disconnection(struct doca_rdma_connection *c, union doca_data own
 		send_now(last_words);
 }
 
-/* One that is free: most are. */
+/* Return a port, most likely free. */
 static uint16_t some_port(void)
 {
 	uint16_t n;
@@ -84,7 +87,7 @@ static void connect_by_address(void)
 	do {
 		port = some_port();
 		ret = doca_rdma_start_listen_to_port(rig.b.rdma, port);
-	} while (ret == DOCA_ERROR_CONNECTION_ABORTED); /* it is taken */
+	} while (ret == DOCA_ERROR_CONNECTION_ABORTED); /* the port is in use */
 	OK(ret);
 	OK(doca_rdma_addr_create(DOCA_RDMA_ADDR_TYPE_IPv4, "127.0.0.1", port, &addr));
 	OK(doca_rdma_connect_to_addr(rig.a.rdma, addr, number(0)));
@@ -128,7 +131,7 @@ static void end(void)
 	OK(doca_rdma_addr_destroy(addr));
 }
 
-/* A message that is there before the peer goes is told of before its going, and not lost. */
+/* A message that arrived before the peer left is reported before the end, and not lost. */
 Test(task_address, received_before_the_end)
 {
 	struct doca_rdma_task_receive *in;
@@ -151,7 +154,7 @@ Test(task_address, received_before_the_end)
 	end();
 }
 
-/* One that comes while the user hears of the peer's going was acknowledged: it is told of, too. */
+/* A message that arrives while the end is reported was acknowledged: it is reported, too. */
 Test(task_address, received_at_the_end)
 {
 	struct doca_rdma_task_receive *in;

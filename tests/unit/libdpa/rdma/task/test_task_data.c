@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The effect of each kind of task, byte for byte. */
+/* test_task_data.c - the effect of each kind of task, byte for byte. */
 #include <arpa/inet.h>
 #include "rig.h"
 
@@ -46,7 +46,7 @@ Test(task_data, send_and_receive)
 	cr_assert_eq(doca_rdma_task_receive_get_result_len(in), 3000);
 	cr_assert_eq(doca_rdma_task_receive_get_result_opcode(in), DOCA_RDMA_OPCODE_RECV_SEND);
 	cr_assert_eq(doca_rdma_task_receive_get_result_rdma_connection(in), rig.b.conn);
-	/* a second one goes behind it */
+	/* a second one is appended */
 	OK(doca_task_submit(doca_rdma_task_receive_as_task(in)));
 	OK(doca_buf_set_data_len(src, 1000));
 	OK(run(&rig, &rig.a, doca_rdma_task_send_as_task(out)));
@@ -79,7 +79,7 @@ Test(task_data, immediates)
 	cr_assert_eq(doca_rdma_task_receive_get_result_immediate_data(in), htonl(77));
 	cr_assert_eq(doca_rdma_task_receive_get_result_len(in), 64);
 	cr_assert_eq(memcmp(rig.b.mem, rig.a.mem, 64), 0);
-	/* a write takes a receive, and leaves its buf alone */
+	/* a write takes a receive, and does not change its buf */
 	OK(doca_task_submit(doca_rdma_task_receive_as_task(in)));
 	at = remote_buf(&rig, &rig.a, 8000, 100, 0);
 	OK(doca_rdma_task_write_imm_allocate_init(rig.a.rdma, rig.a.conn, src, at, htonl(78),
@@ -101,7 +101,7 @@ Test(task_data, immediates)
 	task_rig_stop(&rig);
 }
 
-/* Nothing to carry: neither side names memory. */
+/* No bytes: neither side has memory. */
 Test(task_data, empty_messages)
 {
 	struct doca_rdma_task_receive *in;
@@ -172,7 +172,7 @@ Test(task_data, lists)
 	cr_assert_eq(memcmp(rig.b.mem + 1000, rig.a.mem + 120, 180), 0);
 	cr_assert_eq(data_len(dst), 120);
 	cr_assert_eq(data_len(more), 180);
-	/* of more bufs than was asked for */
+	/* with more bufs than configured */
 	OK(doca_buf_chain_list(src, local_buf(&rig, &rig.a, 300, 8, 8)));
 	IS(doca_task_submit(doca_rdma_task_send_as_task(out)), INVALID_VALUE);
 	free_tasks(doca_rdma_task_receive_as_task(in), doca_rdma_task_send_as_task(out));

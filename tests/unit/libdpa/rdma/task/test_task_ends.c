@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* How tasks end otherwise: errors, stops, reports that come together, notifications. */
+/* test_task_ends.c - other ends of tasks: errors, stops, combined reports, notifications. */
 #include <poll.h>
 #include "rig.h"
 
@@ -17,7 +17,7 @@ static struct doca_task *write_task(size_t offset, size_t len)
 	return doca_rdma_task_write_as_task(t);
 }
 
-/* With its bufs. */
+/* Free it with its bufs. */
 static void drop_write(struct doca_task *task)
 {
 	struct doca_rdma_task_write *t = (void *)task;
@@ -43,7 +43,7 @@ Test(task_ends, not_permitted_by_the_context)
 	task_rig_stop(&rig);
 }
 
-/* An export whose key somebody has changed. */
+/* An export whose key was changed. */
 Test(task_ends, not_permitted_by_the_map)
 {
 	struct doca_mmap *good, *forged;
@@ -105,7 +105,7 @@ static void free_and_ask(struct doca_rdma_task_send *task, union doca_data own, 
 	s->done++;
 }
 
-/* As the public samples do: the bufs of a task are asked for after it was freed. */
+/* As in the public samples: the bufs of a task are read after it was freed. */
 Test(task_ends, freed_in_the_callback)
 {
 	struct doca_rdma_task_receive *in;
@@ -133,7 +133,7 @@ Test(task_ends, freed_in_the_callback)
 	task_rig_stop(&rig);
 }
 
-/* Three with one report: they are called back in order when it is there. */
+/* Three with one report: their callbacks run in order when it arrives. */
 Test(task_ends, reports_together)
 {
 	struct doca_task *t[3];
@@ -158,7 +158,7 @@ Test(task_ends, reports_together)
 	task_rig_stop(&rig);
 }
 
-/* A task that asked for no report has been carried out all the same when the context stops. */
+/* A task without a requested report was carried out by the time when the context stops. */
 Test(task_ends, stopped_without_a_report)
 {
 	enum doca_ctx_states state;
@@ -170,8 +170,10 @@ Test(task_ends, stopped_without_a_report)
 	OK(doca_task_submit_ex(t, DOCA_TASK_SUBMIT_FLAG_OPTIMIZE_REPORTS));
 	while (__atomic_load_n(rig.b.mem, __ATOMIC_ACQUIRE) != 0x5a)
 		doca_pe_progress(rig.b.pe);
-	/* the data is there before its ACK is back, which another thread may have in hand: nothing
-	 * public tells when, so both get many turns */
+	/*
+	 * the data arrives before its ACK returns, which another thread may be handling: no public
+	 * call shows when, so both get many turns
+	 */
 	for (int i = 0; i < 10000; i++) {
 		doca_pe_progress(rig.b.pe);
 		sched_yield();
@@ -186,7 +188,7 @@ Test(task_ends, stopped_without_a_report)
 	task_rig_stop(&rig);
 }
 
-/* Receives that nobody has sent anything to. */
+/* Receives without a message. */
 Test(task_ends, stopped_with_receives)
 {
 	struct doca_rdma_task_receive *in[3];
@@ -327,14 +329,14 @@ Test(task_ends, refused)
 	small = remote_buf(&rig, &rig.a, 0, 99, 0);
 	OK(doca_rdma_task_write_allocate_init(rig.a.rdma, rig.a.conn, src, small, number(1), &w));
 	wide = doca_rdma_task_write_as_task(w);
-	IS(doca_task_submit(wide), INVALID_VALUE); /* it does not fit */
+	IS(doca_task_submit(wide), INVALID_VALUE); /* too many bufs */
 	doca_rdma_task_write_set_src_buf(w, small);
-	IS(doca_task_submit(wide), INVALID_VALUE); /* the peer's is no source */
+	IS(doca_task_submit(wide), INVALID_VALUE); /* a buf of the peer is no source */
 	doca_rdma_task_write_set_src_buf(w, src);
 	doca_rdma_task_write_set_dst_buf(w, NULL);
 	IS(doca_task_submit(wide), INVALID_VALUE);
 	IS(doca_task_submit_ex(wide, 8), INVALID_VALUE);
-	/* a read whose room is short */
+	/* a read with too little room */
 	local = local_buf(&rig, &rig.a, 200, 10, 0);
 	OK(doca_buf_set_data_len(small, 11));
 	OK(doca_rdma_task_read_allocate_init(rig.a.rdma, rig.a.conn, small, local, number(1), &rd));

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Settings, fields and refusals of each kind of task. */
+/* test_task_fields.c - settings, fields and refusals of each kind of task. */
 #include "rig.h"
 
 TestSuite(task_fields, .timeout = 100);

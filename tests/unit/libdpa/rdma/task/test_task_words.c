@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* The same as test_task_words.c, of kinds that are about 8 bytes. */
+/* test_task_words.c - the same as test_task_words.c, of kinds that are about 8 bytes. */
 #include "rig.h"
 
 TestSuite(task_words, .timeout = 100);
