@@ -86,7 +86,7 @@ Test(board_inject, by_the_process_itself)
 	dpa_board_close(a);
 }
 
-/* An entry that is taken anew has no record of the process before, whose record is free again. */
+/* An entry that is taken again has no record of the process before, whose record is free again. */
 Test(board_inject, ends_with_its_process)
 {
 	struct dpa_board *keeper = bt_open(), *a, *tool = peek();
