@@ -140,8 +140,10 @@ static const struct word comps[] = {
 	{"lost", DPA_INJECT_LOST}, {"late", DPA_INJECT_LATE}, {NULL, 0}};
 /* Values of enum ibv_event_type. */
 static const struct word events[] = {
-	{"QP_FATAL", 1},	   {"DEVICE_FATAL", 8}, {"PORT_ERR", 10},
-	{"SRQ_LIMIT_REACHED", 15}, {"GID_CHANGE", 18},	{NULL, 0},
+	{"QP_FATAL", 1},
+	{"SRQ_LIMIT_REACHED", 15},
+	{"GID_CHANGE", 18},
+	{NULL, 0},
 };
 /* Values of enum rdma_cm_event_type. */
 static const struct word cm_events[] = {
@@ -232,20 +234,19 @@ static bool take_point(const char **s, struct dpa_inject_rule *r)
 	return r->call >= 0;
 }
 
-/* A late event needs a time; a port may have one, after which it comes back. */
+/* A late event needs a time. */
 static bool take_effect(const char **s, struct dpa_inject_rule *r)
 {
 	const struct word *table = r->line == DPA_INJECT_CALL ? errnos : lines[r->line].effects;
-	bool late, port;
+	bool late;
 
 	if (!take_word(s, ",+:", table, &r->effect))
 		return false;
 	late = r->line == DPA_INJECT_COMP && r->effect == DPA_INJECT_LATE;
-	port = r->line == DPA_INJECT_EVENT && r->effect == 10;
 	if (**s != ':')
 		return !late;
 	++*s;
-	return (late || port) && dpa_units_time(s, DPA_INJECT_TIME_MAX, &r->time);
+	return late && dpa_units_time(s, DPA_INJECT_TIME_MAX, &r->time);
 }
 
 static bool take_qpn(const char **s, uint32_t *qpn)
