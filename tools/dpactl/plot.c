@@ -263,8 +263,8 @@ static void head(struct plot *t)
 	      "--frame:#777;--paper:#181818}}body{font:14px sans-serif;margin:1em;color:var(--ink);"
 	      "background:var(--paper)}svg{width:100%;max-width:1000px;height:auto}td,th{padding:"
 	      "2px "
-	      "10px;text-align:right}table{border-collapse:collapse;display:block;overflow-x:auto}<"
-	      "/style></head><body>\n"
+	      "10px;text-align:right}table{border-collapse:collapse;display:block;overflow-x:auto}"
+	      "h1{overflow-wrap:anywhere}</style></head><body>\n"
 	      "<h1>",
 	      t->out);
 	plot_text(t->out, t->title);
