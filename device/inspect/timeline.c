@@ -84,14 +84,13 @@ static bool greet_tool(struct dpa_timeline *t, int sock)
 /* False: try again later. */
 static bool begin_tool(struct dpa_timeline *t, const struct dpa_cfg_timeline *cfg)
 {
-	int fd = dpa_feed_connect(cfg->tool);
+	int fd;
 
+	if (prepare(t)) /* first: a tool counts each process that connects */
+		return true;
+	fd = dpa_feed_connect(cfg->tool);
 	if (fd < 0)
 		return errno != EAGAIN; /* its backlog is full, or it is gone */
-	if (prepare(t)) {
-		close(fd);
-		return true;
-	}
 	dpa_trace_forget();
 	if (!greet_tool(t, fd)) {
 		close(fd);

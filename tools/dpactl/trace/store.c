@@ -132,7 +132,7 @@ uint64_t store_ns(const struct store *s, uint64_t ticks)
 	const bool after = ticks >= s->first.ticks;
 	uint64_t d = after ? ticks - s->first.ticks : s->first.ticks - ticks;
 
-	if (!s->procs || s->proc[0].clock == DPA_TRACE_CLOCK_NS || !dt)
+	if (!s->has_clock || s->clock == DPA_TRACE_CLOCK_NS || !dt)
 		return ticks;
 	d = (uint64_t)((unsigned __int128)d * dn / dt);
 	return after ? s->first.ns + d : s->first.ns > d ? s->first.ns - d : 0;

@@ -23,7 +23,7 @@ struct trace_thread {
 };
 
 struct trace_proc {
-	uint32_t pid, board, clock;
+	uint32_t pid, board;
 	char comm[16];
 	/* of the recorder */
 	int fd;			   /* -1: it has hung up: what is in its rings still counts */
@@ -38,6 +38,8 @@ struct store {
 	size_t n, room, max; /* max: events that are kept */
 	struct trace_proc proc[TRACE_PROCS];
 	uint32_t procs;
+	bool has_clock; /* a process said hello: they have the same clock */
+	uint32_t clock; /* enum dpa_trace_clock */
 	struct trace_thread *thread;
 	size_t threads;
 	uint64_t lost, skipped, beyond; /* beyond: more than max */

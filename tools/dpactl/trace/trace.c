@@ -101,7 +101,9 @@ static void hear(struct recording *k, struct trace_proc *p)
 		return;
 	}
 	p->board = h.board;
-	p->clock = h.clock;
+	if (!k->s->has_clock)
+		k->s->clock = h.clock;
+	k->s->has_clock = true;
 	memcpy(p->comm, h.comm, sizeof(p->comm));
 	printable(p->comm, sizeof(p->comm));
 	begin_rings(p, k->c->past);
