@@ -17,16 +17,23 @@
 #include "feed.h"
 
 #define NAME_RANDOM 16
+#define SIGNALS	    100 /* more are not counted */
 
-static volatile sig_atomic_t stopped;
+static volatile sig_atomic_t stopped; /* number of signals */
 
 static void on_signal(int sig)
 {
 	(void)sig;
-	stopped = 1;
+	if (stopped < SIGNALS)
+		stopped = stopped + 1;
 }
 
 bool feed_stopped(void)
+{
+	return stopped;
+}
+
+int feed_signals(void)
 {
 	return stopped;
 }

@@ -32,6 +32,7 @@ void *feed_map(int fd, size_t bytes);
 /* Ctrl-C and SIGTERM, SIGHUP end a recording: they arrive in feed_wait() only. */
 void feed_catch_signals(void);
 bool feed_stopped(void);
+int feed_signals(void); /* how many came, up to 100 */
 /* Sleep until a process connects, a signal arrives, or ns have passed. */
 void feed_wait(int listener, uint64_t ns);
 /* Descriptors for as many processes as the limit allows. */

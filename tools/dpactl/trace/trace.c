@@ -20,6 +20,7 @@
 
 #define LOOK_NS	    2000000ull /* between two looks at the rings */
 #define FAREWELL_NS 2000000000ull
+#define PROGRAM_NS  2000000000ull /* for the program to end after SIGTERM */
 #define MOST_EVENTS 1000000u
 #define ENV	    "DPA_TIMELINE"
 
@@ -30,7 +31,9 @@ struct recording {
 	char name[FEED_NAME];
 	pid_t child; /* 0: none, or it has ended */
 	int child_status;
-	uint32_t gen; /* of the request; 0: none was made */
+	int signals;	/* that had come when it was asked to end; 0: it was not */
+	uint64_t asked; /* ns: when it was */
+	uint32_t gen;	/* of the request; 0: none was made */
 	bool told;
 	uint64_t shown;
 };
@@ -218,6 +221,22 @@ static void tell(struct recording *k, uint32_t procs)
 		k->s->procs, (unsigned long long)k->s->lost);
 }
 
+/*
+ * True when the recording ends because of a signal. A program first gets SIGTERM, once, and some
+ * time to end; a second signal ends the recording at once.
+ */
+static bool ends_by_signal(struct recording *k)
+{
+	if (!feed_stopped() || !k->child)
+		return feed_stopped();
+	if (!k->signals) {
+		k->signals = feed_signals();
+		k->asked = feed_now_ns();
+		kill(k->child, SIGTERM);
+	}
+	return feed_signals() != k->signals || feed_now_ns() - k->asked >= PROGRAM_NS;
+}
+
 static void run(struct recording *k, uint64_t until)
 {
 	for (;;) {
@@ -226,11 +245,8 @@ static void run(struct recording *k, uint64_t until)
 		uint32_t procs = look(k);
 
 		tell(k, procs);
-		if (over || (feed_stopped() && !k->child) || feed_now_ns() >= until ||
-		    k->s->n == k->s->max)
+		if (over || ends_by_signal(k) || feed_now_ns() >= until || k->s->n == k->s->max)
 			return;
-		if (feed_stopped() && k->child)
-			kill(k->child, SIGTERM);
 		feed_wait(k->listener, LOOK_NS);
 	}
 }
