@@ -17,6 +17,8 @@
 #include "feed.h"
 
 #define NAME_RANDOM 16
+#define NAP_NS	    1000000 /* between two attempts to connect */
+#define NAPS	    200
 #define SIGNALS	    100 /* more are not counted */
 
 static volatile sig_atomic_t stopped; /* number of signals */
@@ -57,12 +59,37 @@ static socklen_t socket_address(struct sockaddr_un *sa, const char *name)
 	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + n);
 }
 
+static bool is_of_this_user(int fd, uint32_t *pid)
+{
+	struct ucred uc;
+	socklen_t len = sizeof(uc);
+
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &uc, &len) || uc.uid != geteuid())
+		return false;
+	*pid = (uint32_t)uc.pid;
+	return true;
+}
+
+/* EAGAIN: the backlog is full. A tool that runs makes room; only then its user is known. */
+static bool connect_to(int fd, const char *name)
+{
+	const struct timespec nap = {.tv_nsec = NAP_NS};
+	struct sockaddr_un sa;
+	socklen_t len = socket_address(&sa, name);
+
+	for (int i = 0; connect(fd, (struct sockaddr *)&sa, len); i++) {
+		if (errno != EAGAIN || i == NAPS)
+			return false;
+		nanosleep(&nap, NULL);
+	}
+	return true;
+}
+
 bool feed_is_heard(const char *name)
 {
 	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	struct sockaddr_un sa;
-	socklen_t len = socket_address(&sa, name);
-	bool heard = fd >= 0 && (!connect(fd, (struct sockaddr *)&sa, len) || errno == EAGAIN);
+	uint32_t pid;
+	bool heard = fd >= 0 && connect_to(fd, name) && is_of_this_user(fd, &pid);
 
 	if (fd >= 0)
 		close(fd);
@@ -91,16 +118,11 @@ int feed_listen(const char *kind, char name[FEED_NAME])
 
 int feed_accept(int listener, uint32_t *pid)
 {
-	struct ucred uc;
-	socklen_t len;
 	int fd;
 
 	while ((fd = accept4(listener, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK)) >= 0) {
-		len = sizeof(uc);
-		if (!getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &uc, &len) && uc.uid == geteuid()) {
-			*pid = (uint32_t)uc.pid;
+		if (is_of_this_user(fd, pid))
 			return fd;
-		}
 		close(fd);
 	}
 	return -1;

@@ -13,11 +13,15 @@
 #define FEED_NAME 64 /* room for the name of a listener */
 
 /*
- * Listen by a random name "dpa/KIND/...", of which nobody else knows. Returns a descriptor; ends
- * the process on errors.
+ * Listen by a random name "dpa/KIND/...", which no other process has yet. Every user can read it
+ * in /proc/net/unix, connect to it, and take it once this listener is gone: each side therefore
+ * compares the user of the other. Returns a descriptor; ends the process on errors.
  */
 int feed_listen(const char *kind, char name[FEED_NAME]);
-/* True if a tool listens by that name: an earlier one that still runs. */
+/*
+ * True if a tool of this user listens by that name: an earlier one that still runs. False for a
+ * listener of another user, and for one that accepts nothing for 0.2 s while its backlog is full.
+ */
 bool feed_is_heard(const char *name);
 /* Accept a process of this user. Returns a descriptor and its pid; -1: there is none. */
 int feed_accept(int listener, uint32_t *pid);
