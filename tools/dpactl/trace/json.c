@@ -394,6 +394,7 @@ static struct json_object *about_json(const struct writer *w, const struct wqes 
 	json_add_num(o, "lost", w->s->lost);
 	json_add_num(o, "skipped", w->s->skipped);
 	json_add_num(o, "beyond_limit", w->s->beyond);
+	json_add_num(o, "processes_missed", w->s->missed);
 	json_add_num(o, "threads_without_ring", w->s->ringless);
 	json_add_num(o, "wqes", q->n);
 	json_object_object_add(o, "stage_medians_ns", stages_json(w->s, q));

@@ -8,7 +8,7 @@
 #include <stdint.h>
 #include "ring.h"
 
-#define TRACE_PROCS 256u
+#define TRACE_PROCS 256u /* of a recording, those that have ended included */
 
 /* An event of a thread. */
 struct trace_rec {
@@ -37,9 +37,9 @@ struct store {
 	struct trace_rec *rec;
 	size_t n, room, max; /* max: events that are kept */
 	struct trace_proc proc[TRACE_PROCS];
-	uint32_t procs;
-	bool has_clock; /* a process said hello: they have the same clock */
-	uint32_t clock; /* enum dpa_trace_clock */
+	uint32_t procs, missed; /* missed: processes that found no room */
+	bool has_clock;		/* a process said hello: they have the same clock */
+	uint32_t clock;		/* enum dpa_trace_clock */
 	struct trace_thread *thread;
 	size_t threads;
 	uint64_t lost, skipped, beyond; /* beyond: more than max */

@@ -54,8 +54,11 @@ static void accept_all(struct recording *k)
 	uint32_t pid;
 	int fd;
 
-	while (s->procs < TRACE_PROCS && (fd = feed_accept(k->listener, &pid)) >= 0) {
-		if (!is_wanted(k->c, pid)) {
+	while ((fd = feed_accept(k->listener, &pid)) >= 0) {
+		const bool wanted = is_wanted(k->c, pid);
+
+		if (!wanted || s->procs == TRACE_PROCS) {
+			s->missed += wanted;
 			close(fd); /* its timeline is off again */
 			continue;
 		}
@@ -334,6 +337,9 @@ void cmd_trace(struct ctl *c)
 		"beyond the limit\n",
 		s.n, s.procs, w.n, (unsigned long long)s.lost, (unsigned long long)s.skipped,
 		(unsigned long long)s.beyond);
+	if (s.missed)
+		fprintf(stderr, "dpactl: %u more processes are not in it: %u is the limit\n",
+			s.missed, TRACE_PROCS);
 	if (!s.procs)
 		fprintf(stderr, "dpactl: no process opened dpa0 meanwhile\n");
 	wqes_free(&w);
