@@ -203,7 +203,7 @@ static const struct argp argp = {
 	       "                  the way of each WQE from post to poll in both processes, as\n"
 	       "                  Chrome trace events, or with -w X.html as a page\n"
 	       "  decode FILE     the RoCEv2 packets of a pcap or pcapng file; - is the input\n"
-	       "  report -w FILE  settings, processes, counters, and the last second of the\n"
+	       "  report -w FILE  settings, processes, counters, and the last seconds of the\n"
 	       "                  timeline in one file (JSON), for a bug report; no payloads\n"
 	       "  explain STATUS [VENDOR_ERR], explain\n"
 	       "                  an error completion: cause and fix; or the table of all\n"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * report.c - one file to attach to a bug report: settings, the adapter instance with its processes,
- * QPs and counters, and the last second of its timeline. No payloads, no private data of
+ * QPs and counters, and the last seconds of its timeline. No payloads, no private data of
  * connections, no environment beyond the settings of dpa0.
  */
 #include <errno.h>
@@ -68,16 +68,34 @@ static void put(FILE *out, const char *key, struct json_object *o)
 	json_object_put(o);
 }
 
-/* Keeps the events of the last second before the end. */
-static void keep_second(struct store *s)
+/* Threads of an idle process sleep and wake, too. */
+static bool is_work(const struct trace_rec *r)
 {
-	const uint64_t end = s->n ? store_ns(s, s->rec[s->n - 1].e.at) : 0;
-	size_t i = 0;
+	return r->e.kind != DPA_TRACE_SLEEP && r->e.kind != DPA_TRACE_WAKE;
+}
 
-	while (i < s->n && store_ns(s, s->rec[i].e.at) + SECOND < end)
-		i++;
-	s->n -= i;
-	memmove(s->rec, s->rec + i, s->n * sizeof(*s->rec));
+/*
+ * Keeps what was recorded since the command began, in the second before, and of each process in the
+ * last second of its work before the command, however long ago that was. s is sorted.
+ */
+static void keep_seconds(struct store *s)
+{
+	static uint64_t worked[TRACE_PROCS]; /* ns: the last work of each process before */
+	size_t n = 0;
+
+	for (size_t i = 0; i < s->n; i++) {
+		const uint64_t at = store_ns(s, s->rec[i].e.at);
+
+		if (at < s->first.ns && is_work(&s->rec[i]))
+			worked[s->rec[i].proc] = at;
+	}
+	for (size_t i = 0; i < s->n; i++) {
+		const uint64_t at = store_ns(s, s->rec[i].e.at), end = worked[s->rec[i].proc];
+
+		if (at + SECOND >= s->first.ns || (at <= end && at + SECOND >= end))
+			s->rec[n++] = s->rec[i];
+	}
+	s->n = n;
 }
 
 static void put_timeline(FILE *out, struct ctl *c)
@@ -88,7 +106,7 @@ static void put_timeline(FILE *out, struct ctl *c)
 	store_init(&s, c->count ? c->count : 4000000);
 	c->past = true;
 	trace_record(c, &s, SECOND);
-	keep_second(&s);
+	keep_seconds(&s);
 	wqes_find(&s, &w);
 	fputs(",\n\"timeline\":", out);
 	trace_json(out, &s, &w);

@@ -118,10 +118,18 @@ Test(trace_ring, the_oldest_events_are_overwritten_and_counted)
 
 Test(trace_ring, without_a_reader_no_event_is_lost)
 {
-	begin(DPA_TRACE_ALL, false);
+	struct dpa_trace_shm *shm = begin(DPA_TRACE_ALL, false);
+	uint64_t tail, lost = 0, last = 0;
+
+	cr_expect_eq(trace_ring_oldest(&shm->ring[0]), 0u);
 	for (uint32_t i = 0; i < 2 * DPA_TRACE_EVENTS; i++)
 		put_number(i);
 	cr_expect_eq(dpa_trace_sums().lost, 0u);
+	/* nor for a reader that begins at the oldest event */
+	tail = trace_ring_oldest(&shm->ring[0]);
+	cr_expect_eq(drain(&shm->ring[0], &tail, &lost, &last), DPA_TRACE_EVENTS - 1);
+	cr_expect_eq(lost, 0u);
+	cr_expect_eq(last, 2 * DPA_TRACE_EVENTS);
 }
 
 Test(trace_ring, some_events_are_skipped_and_counted_when_there_are_many)

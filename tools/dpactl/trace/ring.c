@@ -25,6 +25,11 @@ static uint64_t oldest_whole(uint64_t head)
 	return head < DPA_TRACE_EVENTS ? 0 : head - DPA_TRACE_EVENTS + 1;
 }
 
+uint64_t trace_ring_oldest(struct dpa_trace_ring *r)
+{
+	return oldest_whole(atomic_load_explicit(&r->head, memory_order_acquire));
+}
+
 uint32_t trace_ring_read(struct dpa_trace_ring *r, uint64_t *tail, struct trace_event *to,
 			 uint32_t max, uint64_t *lost)
 {

@@ -16,6 +16,8 @@ struct trace_event {
 	uint64_t z;
 };
 
+/* The number of the oldest event that the ring still has. The same readers and writers. */
+uint64_t trace_ring_oldest(struct dpa_trace_ring *r);
 /*
  * Copy up to max events from event number *tail on. Sets *tail behind the last one, and adds to
  * *lost the events that were overwritten before they were read. Returns the number of events; all

@@ -78,12 +78,19 @@ static uint64_t skipped_of(struct trace_proc *p)
 	return n;
 }
 
-/* Rings begin where the process says: earlier events are of an earlier recording. */
+/*
+ * Rings begin where the process says: earlier events are of an earlier recording. With `past` they
+ * begin at the oldest event that is still there.
+ */
 static void begin_rings(struct trace_proc *p, bool past)
 {
 	p->skipped0 = skipped_of(p);
-	for (uint32_t i = 0; i < DPA_TRACE_RINGS && !past; i++)
-		p->tail[i] = atomic_load_explicit(&p->shm->ring[i].tail, memory_order_relaxed);
+	for (uint32_t i = 0; i < DPA_TRACE_RINGS; i++) {
+		struct dpa_trace_ring *r = &p->shm->ring[i];
+
+		p->tail[i] = past ? trace_ring_oldest(r)
+				  : atomic_load_explicit(&r->tail, memory_order_relaxed);
+	}
 }
 
 /* The hello; or it has hung up. */
