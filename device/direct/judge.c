@@ -207,7 +207,7 @@ enum dpa_share_why dpa_pages_may(const struct dpa_pages *p, uint64_t start, uint
 	enum dpa_share_why why;
 	uint64_t top = end;
 	struct dpa_maps m;
-	bool asked;
+	bool asked = false;
 
 	for (int i = 0; i < nself; i++)
 		if (self[i] >= start && self[i] < end)
