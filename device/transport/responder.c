@@ -312,7 +312,7 @@ static void on_send_write(struct dpa_hw_qp *qp, struct dpa_peer *peer, const str
 		}
 		r->have_wqe = true;
 	}
-	if (dpa_unlikely(qp->slow.inspected) && r->have_wqe && (p & DPA_OPP_END) &&
+	if (dpa_unlikely(qp->slow.inspected) && r->have_wqe && (p & DPA_OPP_RQ) &&
 	    (syn = dpa_recv_injected(qp, send ? DPA_CQE_RECV : DPA_CQE_RECV_RDMA_WITH_IMM))) {
 		recv_fails(qp, s, syn);
 		return;

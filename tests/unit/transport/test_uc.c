@@ -6,6 +6,7 @@
 #include <criterion/criterion.h>
 #include "transport/api.h"
 #include "harness.h"
+#include "inject/inject.h"
 
 #define MTU 1024u
 
@@ -85,6 +86,37 @@ Test(transport_uc, send_and_write_arrive)
 	th_settle(th);
 	expect_recv(th, 2, 20000);
 	expect_nothing(th);
+	th_free(th);
+}
+
+/*
+ * A WRITE without immediate data comes while a receive is held for a message that was cut off: it ends
+ * no receive, so no injected failure of one may meet it.
+ */
+Test(transport_uc, a_write_fails_no_receive)
+{
+	struct dpa_inject_spec s;
+	struct dpa_cqe e;
+	struct th_pkt p;
+	struct th *th = uc();
+
+	cr_assert(dpa_inject_parse(
+		"wc=LOC_PROT_ERR,n=1,op=RECV_RDMA_WITH_IMM+wc=LOC_PROT_ERR,n=1,op=RECV", &s));
+	dpa_inject_set(&s);
+	th->b.qp->slow.inspected = true;
+	th_recv(&th->b, 7, 0, 30000);
+	th_send(&th->a, DPA_OP_SEND, 0, 20000, 0);
+	for (bool first = true; th_take(&th->a, &p); first = false)
+		if (first)
+			th_give(&th->b, &p);
+	th_send(&th->a, DPA_OP_RDMA_WRITE, 0, 10, 40000);
+	th_settle(th);
+	expect_nothing(th);
+	th_send(&th->a, DPA_OP_SEND, 0, 10, 0);
+	th_settle(th);
+	cr_assert(th_poll(&th->b.rcq, &e));
+	cr_expect_eq(e.status, DPA_CQE_LOC_PROT_ERR);
+	cr_expect_eq(e.wr_id, 7);
 	th_free(th);
 }
 
