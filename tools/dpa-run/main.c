@@ -127,25 +127,46 @@ static void parse_args(struct options *o, int argc, char **argv)
 		die(EXIT_USAGE, "--print-env takes no PROGRAM and no other option");
 }
 
+/* Prints the path of `file`, which holds in every folder, behind `prefix`. */
+static void path_full(char *buf, const char *option, const char *prefix, const char *file)
+{
+	char cwd[PATH_MAX];
+
+	if (file[0] == '/') {
+		path_print(buf, "%s%s", prefix, file);
+		return;
+	}
+	if (!getcwd(cwd, sizeof(cwd)))
+		die(EXIT_FAILED, "%s: no current folder: %s", option, strerror(errno));
+	path_print(buf, "%s%s/%s", prefix, cwd, file);
+}
+
+static void set_inject(const char *spec)
+{
+	char path[PATH_MAX];
+
+	if (spec[0] == '@') {
+		path_full(path, "--inject", "@", spec + 1);
+		spec = path;
+	}
+	if (setenv("DPA_INJECT", spec, 1))
+		die(EXIT_FAILED, "DPA_INJECT: %s", strerror(errno));
+}
+
 /* The settings override the variables of the same name: they are set last. */
 static void set_links(const struct options *o)
 {
-	char path[PATH_MAX], cwd[PATH_MAX];
+	char path[PATH_MAX];
 
 	if (o->fault && setenv("DPA_FAULT", o->fault, 1))
 		die(EXIT_FAILED, "DPA_FAULT: %s", strerror(errno));
-	if (o->inject && setenv("DPA_INJECT", o->inject, 1))
-		die(EXIT_FAILED, "DPA_INJECT: %s", strerror(errno));
+	if (o->inject)
+		set_inject(o->inject);
 	if (o->link && setenv("DPA_LINK", o->link, 1))
 		die(EXIT_FAILED, "DPA_LINK: %s", strerror(errno));
 	if (!o->capture)
 		return;
-	if (o->capture[0] != '/' && !getcwd(cwd, sizeof(cwd)))
-		die(EXIT_FAILED, "--capture: no current folder: %s", strerror(errno));
-	if (o->capture[0] == '/')
-		path_print(path, "%s", o->capture);
-	else
-		path_print(path, "%s/%s", cwd, o->capture);
+	path_full(path, "--capture", "", o->capture);
 	capture_begin(path);
 	if (setenv("DPA_CAPTURE", path, 1))
 		die(EXIT_FAILED, "DPA_CAPTURE: %s", strerror(errno));
