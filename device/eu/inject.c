@@ -49,7 +49,7 @@ void dpa_inject_open(struct dpa_hw *hw)
 {
 	struct dpa_board_inject *r;
 
-	dpa_hw_inject_begin(&hw->cfg.inject);
+	dpa_hw_inject_begin(&hw->cfg.inject, NULL);
 	dpa_inject_bind(report_failure, hw);
 	switch_paths(hw);
 	if (!atomic_load_explicit(&dpa_hw_injects, memory_order_relaxed))

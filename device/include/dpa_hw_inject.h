@@ -10,6 +10,7 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <dpa_hw_cmd.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -33,9 +34,10 @@ static inline bool dpa_hw_injecting(uint32_t line)
 
 /*
  * Use the rules of the setting from now on, counted from 0. Later calls do nothing until the device
- * was closed or the process forked. spec: copied; not set: nothing happens.
+ * was closed or the process forked. spec: copied; not set: nothing happens. log: receives a line about
+ * each failure while the device is not open, under a lock of the device; NULL: as before.
  */
-void dpa_hw_inject_begin(const struct dpa_inject_spec *spec);
+void dpa_hw_inject_begin(const struct dpa_inject_spec *spec, dpa_log_fn *log);
 
 /* A call of the program: what rules select it by. */
 struct dpa_hw_call {

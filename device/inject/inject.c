@@ -23,6 +23,7 @@ static struct {
 	struct dpa_inject_count *shown;
 	dpa_inject_report_fn *report;
 	void *arg;
+	dpa_log_fn *log; /* while there is no report */
 	struct {
 		int type;
 		uint64_t ns;
@@ -104,6 +105,8 @@ static void record_failure(uint32_t i, const struct query *q)
 	add_news(line);
 	if (table.report)
 		table.report(table.arg, line);
+	else if (table.log)
+		table.log(DPA_LOG_WARN, line);
 }
 
 /* Every rule that matches counts; the first one that selects the match fails it. Context: the lock. */
@@ -164,11 +167,13 @@ void dpa_inject_set(const struct dpa_inject_spec *spec)
 	dpa_spin_unlock(&table.lock);
 }
 
-void dpa_hw_inject_begin(const struct dpa_inject_spec *spec)
+void dpa_hw_inject_begin(const struct dpa_inject_spec *spec, dpa_log_fn *log)
 {
 	if (!spec->set)
 		return;
 	dpa_spin_lock(&table.lock);
+	if (log)
+		table.log = log;
 	if (!table.begun)
 		use_rules(spec);
 	table.begun = true;

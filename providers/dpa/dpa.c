@@ -37,7 +37,7 @@ static int load_config(struct dpa_context *ctx)
 		return ret;
 	}
 	dpa_log_setup(cfg.log_file, (int)cfg.log);
-	dpa_hw_inject_begin(&cfg.inject);
+	dpa_hw_inject_begin(&cfg.inject, dpa_log_line);
 	ctx->blueflame = cfg.blueflame;
 	return cfg.disable ? ENODEV : 0;
 }

@@ -22,6 +22,8 @@ void dpav_inject_begin(void)
 	struct dpa_config cfg;
 	char err[512];
 
-	if (!dpa_config_load(&cfg, err, sizeof(err))) /* bad settings are reported at the open */
-		dpa_hw_inject_begin(&cfg.inject);
+	if (dpa_config_load(&cfg, err, sizeof(err))) /* bad settings are reported at the open */
+		return;
+	dpa_log_setup(cfg.log_file, (int)cfg.log);
+	dpa_hw_inject_begin(&cfg.inject, dpa_log_line);
 }

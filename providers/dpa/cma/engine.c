@@ -268,7 +268,8 @@ static void no_event(void *arg, const struct dpa_event *ev)
 
 static int open_device(void)
 {
-	const struct dpa_hw_open_attr attr = {.hw_version = DPA_HW_VERSION, .event = no_event};
+	const struct dpa_hw_open_attr attr = {
+		.hw_version = DPA_HW_VERSION, .event = no_event, .log = dpa_log_line};
 	struct dpa_hw_dev_attr dev;
 	int err = dpa_hw_open(&attr, &cma.ctx);
 

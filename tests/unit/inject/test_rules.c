@@ -116,11 +116,11 @@ Test(inject, setting)
 	struct dpa_inject_spec s;
 
 	cr_assert(dpa_inject_parse("alloc_pd=EIO,prog=another+dealloc_pd=EBUSY", &s));
-	dpa_hw_inject_begin(&s);
+	dpa_hw_inject_begin(&s, NULL);
 	cr_expect_eq(call("alloc_pd"), 0);
-	dpa_hw_inject_begin(&s);
+	dpa_hw_inject_begin(&s, NULL);
 	cr_expect_eq(call("dealloc_pd"), EBUSY);
-	dpa_hw_inject_begin(&s);
+	dpa_hw_inject_begin(&s, NULL);
 	cr_expect_eq(call("dealloc_pd"), 0, "a second opening does not count from 0");
 	s.set = false;
 	dpa_inject_get(&s);
@@ -197,6 +197,29 @@ static void keep_report(void *arg, const char *line)
 {
 	cr_expect_eq(arg, reported);
 	snprintf(reported, sizeof(reported), "%s", line);
+}
+
+static void keep_line(int level, const char *line)
+{
+	cr_expect_eq(level, DPA_LOG_WARN);
+	snprintf(reported, sizeof(reported), "%s", line);
+}
+
+/* Calls fail before the device is open, too. */
+Test(inject, log_without_the_device)
+{
+	struct dpa_inject_spec s;
+
+	cr_assert(dpa_inject_parse("rdma_create_id=EIO,times=all", &s));
+	dpa_hw_inject_begin(&s, keep_line);
+	cr_expect_eq(call("rdma_create_id"), EIO);
+	cr_expect_str_eq(reported, "injected: rdma_create_id=EIO, number 1");
+	dpa_hw_inject_begin(&s, NULL); /* as the device does, which reports from then on */
+	dpa_inject_bind(keep_report, reported);
+	cr_expect_eq(call("rdma_create_id"), EIO);
+	dpa_inject_unbind();
+	cr_expect_eq(call("rdma_create_id"), EIO);
+	cr_expect_str_eq(reported, "injected: rdma_create_id=EIO, number 3");
 }
 
 Test(inject, what_is_shown)
