@@ -96,12 +96,15 @@ static __attribute__((cold, noinline)) void trace_cqes(const struct dpa_hw_cq *c
 			     cqe[i].qpn, (uint64_t)cqe[i].vendor_err << 32 | cqe[i].wqe_index);
 }
 
-/* The event is lost or late if a failure is injected. Context: the CQ's lock. */
+/*
+ * The event is lost or late if a failure is injected: never one of QP1 or of a DPA thread. Context:
+ * the CQ's lock.
+ */
 static void notify_comp(struct dpa_hw_cq *cq)
 {
 	uint64_t ns;
 
-	switch (dpa_inject_comp(&ns)) {
+	switch (cq->flags & DPA_CQ_CHANNEL ? dpa_inject_comp(&ns) : 0) {
 	case DPA_INJECT_LOST:
 		return;
 	case DPA_INJECT_LATE:
@@ -187,7 +190,7 @@ int dpa_hw_create_cq(struct dpa_hw_ctx *ctx, const struct dpa_cq_attr *attr, str
 	struct dpa_hw_cq *cq;
 
 	if (!attr->buf || !attr->ci || attr->log_size > 31 || 1u << attr->log_size > DPA_MAX_CQE ||
-	    (attr->flags & ~(uint32_t)(DPA_CQ_IGNORE_OVERRUN | DPA_CQ_TIMESTAMP)))
+	    (attr->flags & ~(uint32_t)(DPA_CQ_IGNORE_OVERRUN | DPA_CQ_TIMESTAMP | DPA_CQ_CHANNEL)))
 		return EINVAL;
 	if (posix_memalign((void **)&cq, _Alignof(struct dpa_hw_cq), sizeof(*cq)))
 		return ENOMEM;

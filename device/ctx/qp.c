@@ -142,13 +142,16 @@ static void report_injected(struct dpa_hw_qp *qp, struct dpa_hw_cq *cq, const st
 	}
 }
 
-/* A CQE waits for copies into memory that cannot be addressed. */
+/*
+ * A CQE waits for copies into memory that cannot be addressed. No failure is injected into QP1: it is
+ * not the program's.
+ */
 static void report_all(struct dpa_hw_qp *qp, struct dpa_hw_cq *cq, const struct dpa_cqe *cqe,
 		       uint32_t n)
 {
 	if (dpa_unlikely(qp->slow.foreign) && qp->ops->hold(qp, cq, cqe, n))
 		return;
-	if (dpa_unlikely(qp->slow.inspected))
+	if (dpa_unlikely(qp->slow.inspected) && !qp->gsi)
 		report_injected(qp, cq, cqe, n);
 	else
 		dpa_qp_report_now(qp, cq, cqe, n);

@@ -286,6 +286,7 @@ int dpa_hw_dealloc_mw(struct dpa_hw_ctx *ctx, uint32_t rkey);
 enum dpa_cq_flags {
 	DPA_CQ_IGNORE_OVERRUN = 1 << 0,
 	DPA_CQ_TIMESTAMP = 1 << 1,
+	DPA_CQ_CHANNEL = 1 << 2, /* the program waits on a channel: failures are injected */
 };
 
 struct dpa_cq_attr {

@@ -16,7 +16,7 @@ static int cq_hw_create(struct dpa_cq *cq, const struct dpa_cq_init *init)
 		.buf = cq->buf,
 		.ci = cq->ci_rec,
 		.log_size = cq->log_size,
-		.flags = init->flags,
+		.flags = init->flags | (init->channel ? DPA_CQ_CHANNEL : 0),
 		.user_handle = (uintptr_t)cq,
 		.comp = init->channel ? dpa_channel_comp : init->comp,
 		.comp_arg = init->channel ? cq : init->comp_arg,
