@@ -5,15 +5,21 @@
  * connections, no environment beyond the settings of dpa0.
  */
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/utsname.h>
 #include <time.h>
+#include <unistd.h>
 #include "dpactl.h"
 #include "tables/tables.h"
 #include "trace/output.h"
 #include "trace/record.h"
 
-#define SECOND UINT64_C(1000000000)
+#define SECOND	    UINT64_C(1000000000)
+#define MOST_EVENTS 4000000
 
 /* The JSON of a command. */
 static struct json_object *section(command_fn *fn, struct ctl *c)
@@ -61,13 +67,6 @@ static struct json_object *requests(struct ctl *c)
 	return o;
 }
 
-static void put(FILE *out, const char *key, struct json_object *o)
-{
-	fprintf(out, ",\n\"%s\":%s", key,
-		json_object_to_json_string_ext(o, JSON_C_TO_STRING_PLAIN));
-	json_object_put(o);
-}
-
 /* Threads of an idle process sleep and wake, too. */
 static bool is_work(const struct trace_rec *r)
 {
@@ -98,43 +97,142 @@ static void keep_seconds(struct store *s)
 	s->n = n;
 }
 
-static void put_timeline(FILE *out, struct ctl *c)
+/* Returns all of the report but the timeline. */
+static struct json_object *sections(struct ctl *c)
 {
-	static struct store s;
-	struct wqes w;
+	struct json_object *o = json_object_new_object();
 
-	store_init(&s, c->count ? c->count : 4000000);
-	c->past = true;
-	trace_record(c, &s, SECOND);
-	keep_seconds(&s);
-	wqes_find(&s, &w);
-	fputs(",\n\"timeline\":", out);
-	trace_json(out, &s, &w);
-	wqes_free(&w);
-	store_free(&s);
+	c->json = c->all = true;
+	json_object_object_add(o, "about", machine());
+	json_object_object_add(o, "config", section(cmd_config, c));
+	json_object_object_add(o, "status", section(cmd_status, c));
+	if (c->b) {
+		json_object_object_add(o, "requests", requests(c));
+		json_object_object_add(o, "ps", section(cmd_ps, c));
+		json_object_object_add(o, "counters", section(cmd_counters, c));
+	}
+	c->all = false; /* the timeline: not all events */
+	return o;
 }
 
-void cmd_report(struct ctl *c)
+/* False: there is no timeline, and the report has the reason. */
+static bool record(struct ctl *c, struct store *s, struct json_object *o)
 {
-	struct json_object *about = machine();
-	FILE *out = strcmp(c->to, "-") == 0 ? stdout : fopen(c->to, "we");
+	const char *why;
 
-	if (!out)
-		die(EXIT_USAGE, "cannot write %s: %s", c->to, strerror(errno));
-	c->json = c->all = true;
-	fprintf(out, "{\"about\":%s",
-		json_object_to_json_string_ext(about, JSON_C_TO_STRING_PLAIN));
-	json_object_put(about);
-	put(out, "config", section(cmd_config, c));
-	put(out, "status", section(cmd_status, c));
-	if (c->b) {
-		put(out, "requests", requests(c));
-		put(out, "ps", section(cmd_ps, c));
-		put(out, "counters", section(cmd_counters, c));
-		c->all = false; /* the timeline: not all events */
-		put_timeline(out, c);
+	store_init(s, MOST_EVENTS);
+	if (!c->b)
+		return false;
+	c->past = true;
+	why = trace_record(c, s, SECOND);
+	if (why) {
+		json_add(o, "timeline_error", why);
+		fprintf(stderr, "dpactl: the report has no timeline: %s\n", why);
+		return false;
+	}
+	keep_seconds(s);
+	return true;
+}
+
+/* ------------------------------------------------------------------------ the file */
+
+struct output {
+	FILE *f;
+	char target[PATH_MAX], temp[PATH_MAX]; /* temp: "" if it is written to directly */
+};
+
+/* A new file beside the target, with the mode that the target has or would get. */
+static FILE *open_temp(struct output *o, const struct stat *old)
+{
+	const mode_t mask = umask(0);
+	FILE *f;
+	int fd;
+
+	umask(mask);
+	if (snprintf(o->temp, sizeof(o->temp), "%s.XXXXXX", o->target) >= (int)sizeof(o->temp)) {
+		errno = ENAMETOOLONG;
+		return NULL;
+	}
+	fd = mkostemp(o->temp, O_CLOEXEC);
+	if (fd < 0)
+		return NULL;
+	f = fchmod(fd, old ? old->st_mode & 0777 : 0666 & ~mask) ? NULL : fdopen(fd, "w");
+	if (f)
+		return f;
+	close(fd);
+	unlink(o->temp);
+	return NULL;
+}
+
+/* A target that exists and is no regular file (a pipe, a device) is written to directly. */
+static void open_output(struct output *o, const char *to)
+{
+	struct stat st;
+	bool there;
+
+	o->temp[0] = '\0';
+	if (strcmp(to, "-") == 0) {
+		o->f = stdout;
+		return;
+	}
+	if (!realpath(to, o->target)) /* also the path to a file that is to be made */
+		snprintf(o->target, sizeof(o->target), "%s", to);
+	there = !stat(o->target, &st);
+	o->f = there && !S_ISREG(st.st_mode) ? fopen(o->target, "we")
+					     : open_temp(o, there ? &st : NULL);
+	if (!o->f)
+		die(EXIT_USAGE, "cannot write %s: %s", to, strerror(errno));
+}
+
+static void close_output(struct output *o, const char *to)
+{
+	int err;
+
+	if (o->f == stdout)
+		return;
+	err = ferror(o->f) ? EIO : 0;
+	if (fclose(o->f))
+		err = errno;
+	if (!err && o->temp[0] && rename(o->temp, o->target))
+		err = errno;
+	if (!err)
+		return;
+	if (o->temp[0])
+		unlink(o->temp);
+	die(EXIT_NONE, "cannot write %s: %s", to, strerror(err));
+}
+
+static void write_report(FILE *out, struct json_object *all, const struct store *s)
+{
+	const char *before = "{";
+	struct wqes w;
+
+	json_object_object_foreach(all, key, value)
+	{
+		fprintf(out, "%s\"%s\":%s", before, key,
+			json_object_to_json_string_ext(value, JSON_C_TO_STRING_PLAIN));
+		before = ",\n";
+	}
+	if (s) {
+		wqes_find(s, &w);
+		fputs(",\n\"timeline\":", out);
+		trace_json(out, s, &w);
+		wqes_free(&w);
 	}
 	fputs("}\n", out);
-	if (out != stdout && fclose(out))
-		die(EXIT_NONE, "cannot write %s: %s", c->to, strerror(errno));
+}
+
+/* The file is opened last: a report that fails before leaves an earlier one as it is. */
+void cmd_report(struct ctl *c)
+{
+	static struct output o;
+	static struct store s;
+	struct json_object *all = sections(c);
+	const bool recorded = record(c, &s, all);
+
+	open_output(&o, c->to);
+	write_report(o.f, all, recorded ? &s : NULL);
+	close_output(&o, c->to);
+	json_object_put(all);
+	store_free(&s);
 }

@@ -9,9 +9,10 @@ struct ctl;
 
 /*
  * Record into s, which is new, until c->program ends, c->count events are there, ns have passed (0:
- * no limit) or a signal comes. The events are sorted. Returns the exit status of the program; ends
- * the process on errors.
+ * no limit) or a signal comes. The events are sorted. Returns NULL and sets c->status to the exit
+ * status of the program; or the reason why the processes cannot be asked to record: s is empty then.
+ * Ends the process on other errors.
  */
-int trace_record(struct ctl *c, struct store *s, uint64_t ns);
+const char *trace_record(struct ctl *c, struct store *s, uint64_t ns);
 
 #endif

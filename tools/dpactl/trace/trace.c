@@ -183,26 +183,29 @@ static bool program_ended(struct recording *k)
 
 /* ----------------------------------------------------------------- the request */
 
-static void refuse_second(struct ctl *c)
+static bool is_recorded(struct ctl *c)
 {
 	struct dpa_cfg_timeline cfg;
 	char text[DPA_BOARD_ASK_TEXT];
 	uint32_t gen;
 
-	if (dpa_board_ask_get(c->b, DPA_ASK_TIMELINE, text, &gen) &&
-	    dpa_cfg_timeline_parse(text, &cfg) && cfg.tool[0] && feed_is_heard(cfg.tool))
-		die(EXIT_NONE, "another dpactl records this adapter instance: end it first");
+	return dpa_board_ask_get(c->b, DPA_ASK_TIMELINE, text, &gen) &&
+	       dpa_cfg_timeline_parse(text, &cfg) && cfg.tool[0] && feed_is_heard(cfg.tool);
 }
 
-static void make_request(struct recording *k)
+/* NULL, or why not. */
+static const char *make_request(struct recording *k)
 {
+	static char why[sizeof(k->c->path) + 128];
 	char text[sizeof("all@") + FEED_NAME];
 	int rc;
 
 	snprintf(text, sizeof(text), "%s@%s", k->c->all ? "all" : "on", k->name);
 	rc = dpa_board_ask_put(k->c->b, DPA_ASK_TIMELINE, text, &k->gen);
-	if (rc)
-		die(EXIT_NONE, "%s: %s", k->c->path, strerror(rc));
+	if (!rc)
+		return NULL;
+	snprintf(why, sizeof(why), "%s: %s", k->c->path, strerror(rc));
+	return why;
 }
 
 static bool board_gone(struct ctl *c)
@@ -284,20 +287,25 @@ static void end_processes(struct recording *k)
 	look(k);
 }
 
-int trace_record(struct ctl *c, struct store *s, uint64_t ns)
+const char *trace_record(struct ctl *c, struct store *s, uint64_t ns)
 {
 	struct recording k = {.c = c, .s = s};
+	const char *why = NULL;
 
 	feed_raise_limit();
-	if (!c->program)
-		refuse_second(c);
+	if (!c->program && is_recorded(c))
+		return "another dpactl records this adapter instance: end it first";
 	k.listener = feed_listen("timeline", k.name);
 	feed_catch_signals();
 	store_clock(s, true);
 	if (c->program)
 		start_program(&k);
 	else
-		make_request(&k);
+		why = make_request(&k);
+	if (why) {
+		close(k.listener);
+		return why;
+	}
 	run(&k, ns ? feed_now_ns() + ns : UINT64_MAX);
 	end_request(&k);
 	end_processes(&k);
@@ -310,7 +318,8 @@ int trace_record(struct ctl *c, struct store *s, uint64_t ns)
 	close(k.listener);
 	if (k.shown)
 		fputc('\n', stderr);
-	return k.child_status;
+	c->status = k.child_status;
+	return NULL;
 }
 
 static bool is_page(const char *name)
@@ -325,12 +334,15 @@ void cmd_trace(struct ctl *c)
 	static struct store s;
 	struct wqes w;
 	FILE *out = stdout;
+	const char *why;
 
 	if (!c->program && !c->b)
 		die(EXIT_NONE, "no adapter instance: no process of this user uses dpa0 (%s)",
 		    c->path);
 	store_init(&s, c->count ? c->count : MOST_EVENTS);
-	c->status = trace_record(c, &s, c->seconds * UINT64_C(1000000000));
+	why = trace_record(c, &s, c->seconds * UINT64_C(1000000000));
+	if (why)
+		die(EXIT_NONE, "%s", why);
 	if (strcmp(c->to, "-") != 0)
 		out = fopen(c->to, "we");
 	if (!out)
