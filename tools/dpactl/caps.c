@@ -119,6 +119,8 @@ static const struct cap caps[] = {
 	CAP_YES(doca_rdma_cap_task_write_is_supported),
 	CAP_YES(doca_rdma_cap_task_write_imm_is_supported),
 	CAP_YES(doca_pcc_np_cap_is_supported),
+	CAP_YES(doca_pcc_cap_is_ccmad_custom_header_supported),
+	CAP_YES(doca_pcc_cap_is_probe_priority_change_supported),
 	CAP_YES(doca_telemetry_pcc_cap_is_supported),
 	CAP_WORD(doca_telemetry_pcc_cap_get_max_algo_slots),
 	CAP_WORD(doca_telemetry_pcc_cap_get_max_algo_info_len),
