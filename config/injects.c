@@ -2,7 +2,6 @@
 /* injects.c - converts the failures that are injected from and to text. */
 #include <errno.h>
 #include <fcntl.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -422,19 +421,6 @@ static bool parse_rules(const char *text, struct dpa_inject_spec *out)
 	return true;
 }
 
-/* Ends the line at its comment and at trailing blanks. Returns its first character behind blanks. */
-static char *bare_line(char *line)
-{
-	size_t len;
-
-	line[strcspn(line, "#")] = '\0';
-	line += strspn(line, " \t\r");
-	len = strlen(line);
-	while (len && strchr(" \t\r", line[len - 1]))
-		line[--len] = '\0';
-	return line;
-}
-
 /* Joins the lines of a scenario by +. */
 static bool join_lines(char *file, char *text, size_t room)
 {
@@ -444,7 +430,7 @@ static bool join_lines(char *file, char *text, size_t room)
 	for (char *l = strtok_r(file, "\n", &save); l; l = strtok_r(NULL, "\n", &save)) {
 		size_t len;
 
-		l = bare_line(l);
+		l = dpa_units_bare(l);
 		len = strlen(l);
 		if (!len)
 			continue;
@@ -493,73 +479,52 @@ static const char *word_of(const struct word *table, int value)
 	return table->name ? table->name : "?";
 }
 
-/* A writer that stops at the end of its buffer. */
-struct out {
-	char *buf;
-	size_t at, len;
-};
-
-static void put(struct out *o, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
-
-static void put(struct out *o, const char *fmt, ...)
-{
-	va_list ap;
-	int n;
-
-	if (o->at >= o->len)
-		return;
-	va_start(ap, fmt);
-	n = vsnprintf(o->buf + o->at, o->len - o->at, fmt, ap);
-	va_end(ap);
-	o->at += n > 0 ? (size_t)n : 0;
-}
-
-static void put_time(struct out *o, const char *before, uint64_t ns)
+static void put_time(struct dpa_units_out *o, const char *before, uint64_t ns)
 {
 	if (ns % 1000000000 == 0)
-		put(o, "%s%llus", before, (unsigned long long)ns / 1000000000);
+		dpa_units_put(o, "%s%llus", before, (unsigned long long)ns / 1000000000);
 	else if (ns % 1000000 == 0)
-		put(o, "%s%llums", before, (unsigned long long)ns / 1000000);
+		dpa_units_put(o, "%s%llums", before, (unsigned long long)ns / 1000000);
 	else if (ns % 1000 == 0)
-		put(o, "%s%lluus", before, (unsigned long long)ns / 1000);
+		dpa_units_put(o, "%s%lluus", before, (unsigned long long)ns / 1000);
 	else
-		put(o, "%s%lluns", before, (unsigned long long)ns);
+		dpa_units_put(o, "%s%lluns", before, (unsigned long long)ns);
 }
 
-static void put_when(struct out *o, const struct dpa_inject_rule *r)
+static void put_when(struct dpa_units_out *o, const struct dpa_inject_rule *r)
 {
 	if (r->ppm)
-		put(o, ",p=%uppm", r->ppm);
+		dpa_units_put(o, ",p=%uppm", r->ppm);
 	else if (r->n)
-		put(o, ",n=%llu", (unsigned long long)r->n);
+		dpa_units_put(o, ",n=%llu", (unsigned long long)r->n);
 	if (r->times == DPA_INJECT_FOREVER && !r->ppm)
-		put(o, ",times=all");
+		dpa_units_put(o, ",times=all");
 	else if (r->times != DPA_INJECT_FOREVER && (r->ppm || r->times > 1))
-		put(o, ",times=%llu", (unsigned long long)r->times);
+		dpa_units_put(o, ",times=%llu", (unsigned long long)r->times);
 	if (r->after)
 		put_time(o, ",after=", r->after);
 }
 
-static void put_where(struct out *o, const struct dpa_inject_rule *r)
+static void put_where(struct dpa_units_out *o, const struct dpa_inject_rule *r)
 {
 	if (r->above)
-		put(o, ",above=%llu", (unsigned long long)r->above);
+		dpa_units_put(o, ",above=%llu", (unsigned long long)r->above);
 	if (r->to != DPA_INJECT_ANY)
-		put(o, ",to=%s", word_of(states, r->to));
+		dpa_units_put(o, ",to=%s", word_of(states, r->to));
 	if (r->op != DPA_INJECT_ANY)
-		put(o, ",op=%s", word_of(opcodes, r->op));
+		dpa_units_put(o, ",op=%s", word_of(opcodes, r->op));
 	if (r->qpn)
-		put(o, ",qpn=0x%06x", r->qpn);
+		dpa_units_put(o, ",qpn=0x%06x", r->qpn);
 	if (r->prog[0])
-		put(o, ",prog=%s", r->prog);
+		dpa_units_put(o, ",prog=%s", r->prog);
 }
 
-static void put_rule(struct out *o, const struct dpa_inject_rule *r)
+static void put_rule(struct dpa_units_out *o, const struct dpa_inject_rule *r)
 {
 	bool call = r->line == DPA_INJECT_CALL;
 
-	put(o, "%s=%s", call ? dpa_inject_calls[r->call] : lines[r->line].point,
-	    word_of(call ? errnos : lines[r->line].effects, r->effect));
+	dpa_units_put(o, "%s=%s", call ? dpa_inject_calls[r->call] : lines[r->line].point,
+		      word_of(call ? errnos : lines[r->line].effects, r->effect));
 	if (r->time)
 		put_time(o, ":", r->time);
 	put_when(o, r);
@@ -568,23 +533,23 @@ static void put_rule(struct out *o, const struct dpa_inject_rule *r)
 
 void dpa_inject_rule_text(const struct dpa_inject_rule *r, char *buf, size_t len)
 {
-	struct out o = {.buf = buf, .len = len};
+	struct dpa_units_out o = {.buf = buf, .len = len};
 
 	put_rule(&o, r);
 }
 
 void dpa_inject_text(const struct dpa_inject_spec *f, char *buf, size_t len)
 {
-	struct out o = {.buf = buf, .len = len};
+	struct dpa_units_out o = {.buf = buf, .len = len};
 
-	put(&o, "%s", f->set && !f->num ? "off" : "");
+	dpa_units_put(&o, "%s", f->set && !f->num ? "off" : "");
 	for (uint32_t i = 0; f->set && i < f->num; i++) {
 		if (i)
-			put(&o, "+");
+			dpa_units_put(&o, "+");
 		put_rule(&o, &f->rule[i]);
 	}
 	if (f->set && f->num && f->seed)
-		put(&o, "+seed=%llu", (unsigned long long)f->seed);
+		dpa_units_put(&o, "+seed=%llu", (unsigned long long)f->seed);
 }
 
 void dpa_inject_keep(struct dpa_inject_spec *f, const char *prog)

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* links.c - converts the network in front of a port from and to text. */
 #include <arpa/inet.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -160,26 +159,8 @@ bool dpa_link_parse(const char *text, struct dpa_link_spec *out)
 
 /* ------------------------------------------------------------------ to text */
 
-struct out {
-	char *buf;
-	size_t len, at;
-};
-
-__attribute__((format(printf, 2, 3))) static void put(struct out *o, const char *fmt, ...)
-{
-	va_list ap;
-	int n;
-
-	if (o->at >= o->len)
-		return;
-	va_start(ap, fmt);
-	n = vsnprintf(o->buf + o->at, o->len - o->at, fmt, ap);
-	va_end(ap);
-	o->at += n > 0 ? (size_t)n : 0;
-}
-
 /* Uses the largest unit that gives a whole number. */
-static void put_unit(struct out *o, uint64_t v, uint64_t step, const char *const units[4])
+static void put_unit(struct dpa_units_out *o, uint64_t v, uint64_t step, const char *const units[4])
 {
 	int u = 0;
 
@@ -187,67 +168,67 @@ static void put_unit(struct out *o, uint64_t v, uint64_t step, const char *const
 		v /= step;
 		u++;
 	}
-	put(o, "%llu%s", (unsigned long long)v, units[u]);
+	dpa_units_put(o, "%llu%s", (unsigned long long)v, units[u]);
 }
 
-static void put_bytes(struct out *o, uint64_t v)
+static void put_bytes(struct dpa_units_out *o, uint64_t v)
 {
 	put_unit(o, v, 1024, (const char *const[4]){"", "K", "M", NULL});
 }
 
-static void put_share(struct out *o, uint32_t ppm)
+static void put_share(struct dpa_units_out *o, uint32_t ppm)
 {
 	if (ppm % 10000)
-		put(o, "%uppm", ppm);
+		dpa_units_put(o, "%uppm", ppm);
 	else
-		put(o, "%u%%", ppm / 10000);
+		dpa_units_put(o, "%u%%", ppm / 10000);
 }
 
-static void put_rule(struct out *o, const struct dpa_link_rule *r)
+static void put_rule(struct dpa_units_out *o, const struct dpa_link_rule *r)
 {
 	char addr[INET6_ADDRSTRLEN];
 	bool v4 = !memcmp(r->peer, "\0\0\0\0\0\0\0\0\0\0\xff\xff", 12);
 	const char *sep = "";
 
 	if (r->has_peer) {
-		put(o, "peer=%s",
-		    inet_ntop(v4 ? AF_INET : AF_INET6, r->peer + (v4 ? 12 : 0), addr,
-			      sizeof(addr)));
+		dpa_units_put(o, "peer=%s",
+			      inet_ntop(v4 ? AF_INET : AF_INET6, r->peer + (v4 ? 12 : 0), addr,
+					sizeof(addr)));
 		sep = ",";
 	}
 	if (r->rate) {
-		put(o, "%srate=", sep);
+		dpa_units_put(o, "%srate=", sep);
 		put_unit(o, r->rate, 1000, (const char *const[4]){"", "K", "M", "G"});
 		sep = ",";
 	}
 	if (r->delay) {
-		put(o, "%sdelay=", sep);
+		dpa_units_put(o, "%sdelay=", sep);
 		put_unit(o, r->delay, 1000, (const char *const[4]){"ns", "us", "ms", "s"});
 	}
 	if (!r->rate)
 		return;
-	put(o, ",queue=");
+	dpa_units_put(o, ",queue=");
 	put_bytes(o, r->queue);
 	if (r->ecn_max) {
-		put(o, ",ecn=");
+		dpa_units_put(o, ",ecn=");
 		put_bytes(o, r->ecn_min);
-		put(o, ":");
+		dpa_units_put(o, ":");
 		put_bytes(o, r->ecn_max);
-		put(o, ":");
+		dpa_units_put(o, ":");
 		put_share(o, r->ecn_ppm);
 	}
-	put(o, "%s", r->pfc ? ",pfc" : "");
+	dpa_units_put(o, "%s", r->pfc ? ",pfc" : "");
 }
 
 void dpa_link_text(const struct dpa_link_spec *l, char *buf, size_t len)
 {
-	struct out o = {buf, len, 0};
+	struct dpa_units_out o = {buf, len, 0};
 
-	put(&o, "%s", l->set && !l->n ? "off" : "");
+	dpa_units_put(&o, "%s", l->set && !l->n ? "off" : "");
 	for (uint32_t i = 0; i < l->n; i++) {
-		put(&o, "%s", i ? "+" : "");
+		dpa_units_put(&o, "%s", i ? "+" : "");
 		put_rule(&o, &l->rule[i]);
 	}
 	if (l->n && l->seed)
-		put(&o, ",seed=%llu", (unsigned long long)l->seed);
+		dpa_units_put(&o, ",seed=%llu", (unsigned long long)l->seed);
 }

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "knobs.h"
+#include "units.h"
 
 #define LINE_MAX_LEN 1024
 
@@ -77,19 +78,6 @@ __attribute__((format(printf, 3, 4))) static int put_error(char *err, size_t len
 	return EINVAL;
 }
 
-/* Removes the comment, and blanks at both ends. */
-static char *strip_blanks(char *s)
-{
-	size_t len;
-
-	s[strcspn(s, "#\n")] = '\0';
-	s += strspn(s, " \t\r");
-	len = strlen(s);
-	while (len && strchr(" \t\r", s[len - 1]))
-		s[--len] = '\0';
-	return s;
-}
-
 static int unknown_key(const char *path, unsigned line, const char *key, char *err, size_t errlen)
 {
 	const struct dpa_knob *near = nearest_knob(key, true);
@@ -106,7 +94,7 @@ static int parse_line(struct dpa_config *cfg, const char *path, unsigned line, c
 	const struct dpa_knob *k;
 	char *eq, *key, *value;
 
-	text = strip_blanks(text);
+	text = dpa_units_bare(text);
 	if (!*text)
 		return 0;
 	eq = strchr(text, '=');
@@ -114,8 +102,8 @@ static int parse_line(struct dpa_config *cfg, const char *path, unsigned line, c
 		return put_error(err, errlen, "%s:%u: no '=' in '%.40s': write KEY = VALUE", path,
 				 line, text);
 	*eq = '\0';
-	key = strip_blanks(text);
-	value = strip_blanks(eq + 1);
+	key = dpa_units_bare(text);
+	value = dpa_units_bare(eq + 1);
 	k = find_knob(key, true);
 	if (!k)
 		return unknown_key(path, line, key, err, errlen);

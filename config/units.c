@@ -1,4 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+#include <stdio.h>
+#include <stdarg.h>
 #include <ctype.h>
 #include <stddef.h>
 #include <string.h>
@@ -110,4 +112,29 @@ bool dpa_units_bytes(const char **s, uint64_t max, uint64_t *bytes)
 		unit = *(*s)++ == 'K' ? 1u << 10 : 1u << 20;
 	*bytes = v * unit;
 	return v <= max / unit;
+}
+
+char *dpa_units_bare(char *line)
+{
+	size_t len;
+
+	line[strcspn(line, "#\n")] = '\0';
+	line += strspn(line, " \t\r");
+	len = strlen(line);
+	while (len && strchr(" \t\r", line[len - 1]))
+		line[--len] = '\0';
+	return line;
+}
+
+void dpa_units_put(struct dpa_units_out *o, const char *fmt, ...)
+{
+	va_list ap;
+	int n;
+
+	if (o->at >= o->len)
+		return;
+	va_start(ap, fmt);
+	n = vsnprintf(o->buf + o->at, o->len - o->at, fmt, ap);
+	va_end(ap);
+	o->at += n > 0 ? (size_t)n : 0;
 }

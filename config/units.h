@@ -22,4 +22,18 @@ bool dpa_units_rate(const char **s, uint64_t max, uint64_t *bits);
 /* "4096", "256K", "2M": bytes, up to max. K and M are powers of 1024. */
 bool dpa_units_bytes(const char **s, uint64_t max, uint64_t *bytes);
 
+/*
+ * End the line at its comment (#), its line feed and trailing blanks, in place. Return its first
+ * character behind blanks.
+ */
+char *dpa_units_bare(char *line);
+
+/* Text that is written in parts: `at` of `len` bytes. Text without room is cut off; then `at` >= len. */
+struct dpa_units_out {
+	char *buf;
+	size_t len, at;
+};
+void dpa_units_put(struct dpa_units_out *o, const char *fmt, ...)
+	__attribute__((format(printf, 2, 3)));
+
 #endif
