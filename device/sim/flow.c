@@ -19,6 +19,11 @@
 #define ACK_TIMEOUT UINT64_C(67108864)
 #define WIDE_WINDOW (512u << 10)
 
+static const void *param_of(const struct dpa_sim *sim, uint32_t algo)
+{
+	return dpa_pcc_algos[algo] == &dpa_pcc_dcqcn ? &sim->dcqcn : NULL;
+}
+
 void sim_flow_init(struct dpa_sim *sim, struct sim_flow *f, uint16_t index)
 {
 	f->work = sim->s.flow[index];
@@ -27,7 +32,8 @@ void sim_flow_init(struct dpa_sim *sim, struct sim_flow *f, uint16_t index)
 	f->at = f->post_at = f->work.start;
 	f->pto_at = f->ack_at = SIM_NEVER;
 	if (f->work.algo < dpa_pcc_algos_num)
-		dpa_pcc_init(&f->pcc, dpa_pcc_algos[f->work.algo], NULL, f->work.start);
+		dpa_pcc_init(&f->pcc, dpa_pcc_algos[f->work.algo], param_of(sim, f->work.algo),
+			     f->work.start);
 	else if (dpa_sim_is_program(f->work.algo))
 		sim_program_begin(sim, f);
 	else

@@ -2,10 +2,19 @@
 /* sim.c - simulated time: carries out events in order. */
 #include <stdlib.h>
 #include <string.h>
+#include "pcc/num.h"
 #include "sim_priv.h"
 
 #define LINK_RING (DPA_SIM_FLOWS * SIM_FLIGHT)
 #define BACK_RING (2 * DPA_SIM_FLOWS * SIM_FLIGHT)
+
+/* DCQCN's line rate, from which the first cut starts, is that of the host's port, where it has one. */
+static void set_line_rate(struct dpa_pcc_dcqcn_param *p, uint64_t bits)
+{
+	*p = dpa_pcc_dcqcn_default;
+	if (bits)
+		p->rpg_max_rate = dpa_pcc_clamp(bits / 8, p->rpg_hai_rate, p->rpg_max_rate);
+}
 
 struct dpa_sim *dpa_sim_new(const struct dpa_sim_scenario *s)
 {
@@ -16,6 +25,7 @@ struct dpa_sim *dpa_sim_new(const struct dpa_sim_scenario *s)
 		goto none;
 	sim->s = *s;
 	sim->nflow = s->n;
+	set_line_rate(&sim->dcqcn, s->host);
 	sim->link = malloc(LINK_RING * sizeof(*sim->link));
 	sim->back = malloc(BACK_RING * sizeof(*sim->back));
 	if (!sim->link || !sim->back)

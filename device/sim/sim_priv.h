@@ -4,6 +4,7 @@
 #define DPA_SIM_PRIV_H
 
 #include "inspect/linkq.h"
+#include "pcc/dcqcn.h"
 #include "pcc/report.h"
 #include "pcc/split.h"
 #include "sim/sim.h"
@@ -87,6 +88,7 @@ struct sim_ring {
 struct dpa_sim {
 	struct dpa_sim_scenario s;
 	uint64_t now, sampled;
+	struct dpa_pcc_dcqcn_param dcqcn; /* of all its flows that have it */
 	struct dpa_linkq q;
 	uint64_t queue_sum, queue_num, queue_max, bytes;
 	struct sim_pkt *link;
