@@ -113,19 +113,30 @@ static bool has_stack(uint64_t start, uint64_t top)
 }
 
 /*
- * True if "3", a name in /proc/self/fd, is such a file: a device or an anonymous inode. fstat()
- * tells the others apart: for a name the kernel takes some microseconds.
+ * False if the descriptor is a regular file, a socket, a pipe or a folder. By a raw system call:
+ * another thread may close the descriptor meanwhile, which is harmless here (EBADF), and a checker
+ * of descriptors would report it for fstat().
+ */
+static bool may_be_device(int fd)
+{
+	struct statx st;
+
+	if (syscall(SYS_statx, fd, "", AT_EMPTY_PATH, STATX_TYPE, &st))
+		return true;
+	return !S_ISREG(st.stx_mode) && !S_ISSOCK(st.stx_mode) && !S_ISFIFO(st.stx_mode) &&
+	       !S_ISDIR(st.stx_mode);
+}
+
+/*
+ * True if "3", a name in /proc/self/fd, is such a file: a device or an anonymous inode. The kind of
+ * file tells the others apart: for a name the kernel takes some microseconds.
  */
 static bool is_pinner(int dir, const char *number)
 {
 	char name[64];
-	struct stat st;
 	ssize_t n;
 
-	if (*number < '0' || *number > '9')
-		return false;
-	if (!fstat(atoi(number), &st) && (S_ISREG(st.st_mode) || S_ISSOCK(st.st_mode) ||
-					  S_ISFIFO(st.st_mode) || S_ISDIR(st.st_mode)))
+	if (*number < '0' || *number > '9' || !may_be_device(atoi(number)))
 		return false;
 	/* not the preload's readlinkat(), which takes a look at each path */
 	n = syscall(SYS_readlinkat, dir, number, name, sizeof(name) - 1);
