@@ -262,21 +262,39 @@ int cma_notify(struct cma_channel *ch, uint32_t num, uint32_t event)
 	return err;
 }
 
+/*
+ * Attributes of an id without a connection, or of UD: those of INIT, for each state. Linux's
+ * rdma_init_qp_attr() does not look at the state before there is a connection. EINVAL: there was one,
+ * and it is the parent's.
+ */
+static int attr_without_conn(const struct cma_id *id, struct ibv_qp_attr *attr, int *mask)
+{
+	const struct dpav_cm idle = {.path = {.port = 1}, .qp = qp_of_type(id->qp_type)};
+	enum ibv_qp_state state = attr->qp_state;
+	int err;
+
+	if (id->state == CMA_DISCONNECT && id->qp_type != IBV_QPT_UD)
+		return EINVAL;
+	attr->qp_state = IBV_QPS_INIT;
+	err = dpav_cm_qp_attr(&idle, attr, mask);
+	attr->qp_state = state;
+	return err;
+}
+
 int cma_init_qp_attr(struct cma_channel *ch, uint32_t num, uint32_t state, struct ibv_qp_attr *attr,
 		     int *mask)
 {
-	struct dpav_cm idle = {.path = {.port = 1}};
 	struct cma_id *id;
 	int err;
 
 	cma_lock();
 	err = cma_find_bound(ch, num, &id);
 	if (!err) {
-		bool own = id->conn && id->qp_type != IBV_QPT_UD;
-
-		idle.qp = qp_of_type(id->qp_type);
 		attr->qp_state = (enum ibv_qp_state)state;
-		err = dpav_cm_qp_attr(own ? &id->conn->cm : &idle, attr, mask);
+		if (id->conn && id->qp_type != IBV_QPT_UD)
+			err = dpav_cm_qp_attr(&id->conn->cm, attr, mask);
+		else
+			err = attr_without_conn(id, attr, mask);
 		if (!err && id->timeout_set && *mask & IBV_QP_TIMEOUT)
 			attr->timeout = id->ack_timeout;
 	}
