@@ -12,11 +12,12 @@
 #include <doca_dma.h>
 #include <doca_mmap.h>
 #include <doca_pe.h>
+#include "far_owner.h"
 
 #define OK(call)       cr_assert_eq((call), DOCA_SUCCESS)
 #define IS(call, code) cr_assert_eq((call), DOCA_ERROR_##code)
 
-enum { FAR_MEM = 12 << 20, FAR_TASKS = 300 };
+enum { FAR_MEM = FAR_OWNER_MEM, FAR_TASKS = 300 };
 
 struct far_rig {
 	struct doca_dev *dev;

@@ -1,65 +1,37 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* test_far_kill.c - an exporter that is another process: it is killed or stopped in the middle. */
+#include <fcntl.h>
 #include <signal.h>
-#include <stdlib.h>
+#include <spawn.h>
 #include <string.h>
-#include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include "far_owner.h"
 #include "far_rig.h"
-#include "../open_dev.h"
 
 enum { QUEUE = 20 };
 
 static pid_t owner;
 
-/* Message of the exporter: its export, and the address of its memory. */
-struct told {
-	char blob[512];
-	size_t len;
-	char *mem;
-};
-
-static void put(int fd, const struct told *t)
-{
-	if (write(fd, t, sizeof(*t)) != sizeof(*t))
-		_exit(1);
-	pause();
-	_exit(1);
-}
-
-/* Run the exporter's process: it does nothing after its export. */
-static void export_and_wait(int fd)
-{
-	struct told t = {.mem = calloc(1, FAR_MEM)};
-	const void *blob;
-
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	rig.dev = open_dev("dpa0");
-	memset(t.mem, 0x5a, FAR_MEM);
-	OK(doca_mmap_export_pci(far_map(t.mem, DOCA_ACCESS_FLAG_PCI_READ_WRITE), rig.dev, &blob,
-				&t.len));
-	memcpy(t.blob, blob, t.len);
-	put(fd, &t);
-}
-
-/* Forked before this process has opened anything; the child owns the far memory from now on. */
+/* Starts the exporter's process, which owns the far memory from now on. */
 static void start_owner(void)
 {
-	struct told t;
+	posix_spawn_file_actions_t files;
+	char *argv[] = {FAR_OWNER, NULL};
+	struct far_owner o;
 	int fds[2];
 
-	cr_assert(!pipe(fds));
-	owner = fork();
-	cr_assert(owner >= 0);
-	if (!owner)
-		export_and_wait(fds[1]);
+	cr_assert(!pipe2(fds, O_CLOEXEC));
+	cr_assert(!posix_spawn_file_actions_init(&files));
+	cr_assert(!posix_spawn_file_actions_adddup2(&files, fds[1], STDOUT_FILENO));
+	cr_assert(!posix_spawn(&owner, FAR_OWNER, &files, NULL, argv, environ));
+	posix_spawn_file_actions_destroy(&files);
 	close(fds[1]);
-	cr_assert_eq(read(fds[0], &t, sizeof(t)), (ssize_t)sizeof(t));
+	cr_assert_eq(read(fds[0], &o, sizeof(o)), (ssize_t)sizeof(o));
 	close(fds[0]);
-	memcpy(rig.blob, t.blob, t.len);
-	rig.len = t.len;
-	rig.far = t.mem;
+	memcpy(rig.blob, o.blob, o.len);
+	rig.len = o.len;
+	rig.far = o.mem;
 }
 
 static void end_owner(int sig)
@@ -153,7 +125,7 @@ Test(dma_far_kill, stopped, .init = setup, .fini = teardown)
 {
 	cr_assert_eq(far_copy(far_data(rig.import, rig.far, 100), far_room(rig.map, rig.near, 100)),
 		     DOCA_SUCCESS);
-	cr_assert_eq(rig.near[99], 0x5a);
+	cr_assert_eq(rig.near[99], FAR_OWNER_BYTE);
 	end_owner(SIGSTOP);
 	for (int i = 0; i < QUEUE; i++)
 		submit(100, i);
