@@ -313,7 +313,7 @@ static void serve(struct doca_pcc *pcc)
 	collect(pcc);
 	dispatch(pcc, count_ready(pcc));
 	active = pcc->active;
-	if (active) /* they look for events themselves; flows need not wake anybody */
+	if (active) /* they look for events themselves; flows need not wake a thread */
 		await_workers(pcc, BUSY_MS);
 	pthread_mutex_unlock(&pcc->lock);
 	if (!active)

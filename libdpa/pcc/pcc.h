@@ -56,7 +56,7 @@ struct pcc_role {
 	const char *entries[PCC_ENTRIES]; /* that an app must have; NULL: none */
 	/* The service thread, when it has the port. False: the program has faulted. */
 	bool (*activate)(struct doca_pcc *pcc);
-	/* Serves a part of what waits in a ring; false: nothing, or the program has ended. */
+	/* Handles some entries of a ring; false: the ring is empty, or the program has ended. */
 	bool (*serve)(struct pcc_worker *w, uint32_t ring);
 };
 extern const struct pcc_role pcc_rp, pcc_np;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* Probes of congestion control programs: their format, and who answers them. */
+/* Probes of congestion control programs: their format, and the responder that answers them. */
 #include "pcc.h"
 
 #define SLOTS	 1u

@@ -34,7 +34,7 @@ struct entry {
 
 struct tally {
 	uint32_t roce, other, malformed, bad_icrc;
-	struct json_object *packets; /* NULL: for people */
+	struct json_object *packets; /* NULL: text output */
 };
 
 static void load_file(struct file *f, const char *path)
@@ -60,7 +60,7 @@ static void load_file(struct file *f, const char *path)
 		close(fd);
 }
 
-/* ---- Fields: the same for people and programs */
+/* ---- Fields: the same in text and in JSON */
 
 typedef void field_fn(void *arg, const char *name, uint64_t v, bool hex);
 

@@ -102,7 +102,7 @@ static struct json_object *process_json(const struct view *v)
 	return o;
 }
 
-/* --------------------------------------------------------------- for people */
+/* --------------------------------------------------------------- text output */
 
 static const char *span_text(uint64_t ns, char buf[24])
 {

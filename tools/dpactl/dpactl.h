@@ -35,7 +35,7 @@ struct ctl {
 	struct dpa_board *b; /* NULL: no board (status only) */
 };
 
-/* A command fills in what programs read, or prints what people read. */
+/* A command fills in the JSON document, or prints text. */
 typedef void command_fn(struct ctl *c);
 command_fn cmd_status, cmd_ps, cmd_uar, cmd_counters, cmd_config, cmd_decode, cmd_fault,
 	cmd_capture, cmd_dpa, cmd_pcc, cmd_doctor, cmd_enable, cmd_disable, cmd_caps, cmd_link,
@@ -56,7 +56,7 @@ void cm_listeners(struct ctl *c, char *text, size_t len);
 /* Port space of a service of rdma_cm; NULL: another one (AF_IB). */
 const char *cm_space_name(const struct dpa_gsi_service *s);
 
-/* fault.c: processes with QPs that do not follow that generation of what is asked yet. */
+/* fault.c: processes with QPs that do not follow that generation of the request yet. */
 uint32_t ask_waits_for(struct ctl *c, enum dpa_board_ask_what what, uint32_t gen);
 
 /* A process of the adapter instance, copied once. */
@@ -71,7 +71,7 @@ struct proc {
 	bool copied, refused;
 };
 
-/* text.c: names and forms for people and programs */
+/* text.c: names and forms for text and JSON */
 void printable(char *text, size_t len); /* ends it, and makes what is not printable a '?' */
 bool proc_read(struct ctl *c, uint32_t slot, struct proc *p); /* false: the slot is free */
 const char *qp_type_name(uint32_t type);

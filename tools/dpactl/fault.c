@@ -53,7 +53,10 @@ struct request {
 	const char *(*check)(const char *spec, char *text, size_t len);
 };
 
-/* Sets text to what processes shall do, "" for nothing. Returns what may be written if it is bad. */
+/*
+ * Sets text to the specification that processes are to follow, "" for none. Returns the grammar if it is
+ * bad.
+ */
 static const char *check_faults(const char *spec, char *text, size_t len)
 {
 	struct dpa_fault_spec f;
@@ -121,7 +124,7 @@ static void show_request(struct ctl *c, const struct request *r)
 		json_object_put(o);
 }
 
-/* Returns when everybody follows: within half a second, as a rule. */
+/* Returns when each process follows: within half a second, as a rule. */
 static void set_request(struct ctl *c, const struct request *r, const char *spec)
 {
 	struct timespec nap = {.tv_nsec = 5000000};

@@ -170,7 +170,7 @@ static void show_counters(struct ctl *c, uint32_t slot, bool clear)
 		printf("%3u  %10u  %s\n", i, v[i], s.counters[i]);
 }
 
-/* A line a second with what the counters of the slot that counts have moved by, and one a flow. */
+/* Prints a line a second: increments of the counters of the slot that counts; and a line a flow. */
 static void watch(struct ctl *c)
 {
 	struct recorder *r = rec_begin(c);

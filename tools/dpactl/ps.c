@@ -213,7 +213,7 @@ static struct json_object *proc_json(struct ctl *c, const struct proc *p)
 	return o;
 }
 
-/* --------------------------------------------------------------- for people */
+/* --------------------------------------------------------------- text output */
 
 static void proc_text(const struct proc *p)
 {

@@ -129,7 +129,7 @@ void cm_json(struct ctl *c, const struct proc *p, struct json_object *o)
 	json_object_object_add(o, "cm_ids", ids);
 }
 
-/* --------------------------------------------------------------- for people */
+/* --------------------------------------------------------------- text output */
 
 struct table {
 	const struct proc *p;

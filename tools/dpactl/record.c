@@ -262,8 +262,8 @@ void pcc_record(struct ctl *c)
 #define SECOND UINT64_C(1000000000)
 
 /*
- * Waits a second; a line for each flow with what it did meanwhile. False: a signal came. Looks ten
- * times: a flow that is new has a line in the second in which it began.
+ * Waits a second, and prints a line for each flow: its figures of that second. False: a signal came.
+ * Takes ten samples: a new flow has a line in the second in which it began.
  */
 bool pcc_watch_flows(struct recorder *r)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* recorder.c - takes samples of what flows record: see recorder.h. */
+/* recorder.c - takes samples of the flows' records: see recorder.h. */
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -199,7 +199,7 @@ static void take_flow(struct recorder *r, uint32_t qpn, struct rec_sample *out)
 	add_stat(&f->sum, d);
 }
 
-/* The queues of all processes: mean of what packets met in any, and the longest. */
+/* The queues of all processes: the mean length that packets found in one, and the longest. */
 static void take_queues(struct recorder *r, struct rec_sample *out)
 {
 	for (uint32_t p = dpa_board_proc_next(r->c->b, 0); p < DPA_BOARD_PROCS;

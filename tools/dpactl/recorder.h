@@ -66,7 +66,7 @@ void rec_end(struct recorder *r);
 /* pcc record; what pcc watch shows of flows, once a second (record.c). */
 void pcc_record(struct ctl *c);
 bool pcc_watch_flows(struct recorder *r);
-/* A name of a flow for people. */
+/* A name of a flow for text output. */
 void rec_name(const struct rec_flow *f, char *to, size_t len);
 
 #endif

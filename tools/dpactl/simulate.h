@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* simulate.h - a run of a scenario, for what writes it. */
+/* simulate.h - a run of a scenario, for the writers of its results. */
 #ifndef DPACTL_SIMULATE_H
 #define DPACTL_SIMULATE_H
 

@@ -20,7 +20,7 @@ struct visit {
 };
 
 /*
- * Prints one line, or adds it to the list for programs. what: the thing that was looked at. mend:
+ * Prints one line, or adds it to the list for programs. what: the subject of the check. mend:
  * the fix, or NULL. BAD sets the exit status.
  */
 void say(struct visit *v, enum verdict how, const char *what, const char *mend, const char *fmt,

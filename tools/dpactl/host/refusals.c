@@ -145,7 +145,7 @@ static void say_refusals(struct visit *v, struct dpa_board *b)
 	}
 }
 
-/* ------------------------------------------------- who is not seen from here */
+/* ------------------------------------------------- instances that are not visible from here */
 
 /* Adapter instances of the namespace by their sockets, whichever /dev/shm their files are in. */
 static uint32_t count_instances(void)
