@@ -172,7 +172,7 @@ static void talk(struct ibv_qp *qp, struct ibv_cq *cq, struct ibv_mr *mr, char *
 	if (ibv_post_send(qp, &write_wr, &bad))
 		die("ibv_post_send");
 	await(cq, "send");
-	printf("client: written and said so\n");
+	printf("client: written, and the server notified\n");
 }
 
 int main(int argc, char **argv)

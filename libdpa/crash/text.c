@@ -254,12 +254,12 @@ static void call_stack(struct text *t)
 	fprintf(t->f, "\ncall stack\n");
 	t->dwfl = open_modules(t->s);
 	if (!t->dwfl) {
-		fprintf(t->f, "  not to be had: %s\n", dwfl_errmsg(-1));
+		fprintf(t->f, "  not available: %s\n", dwfl_errmsg(-1));
 		return;
 	}
 	find_start(t);
 	if (!dwfl_attach_state(t->dwfl, NULL, getpid(), &threads, t)) {
-		fprintf(t->f, "  not to be had: %s\n", dwfl_errmsg(-1));
+		fprintf(t->f, "  not available: %s\n", dwfl_errmsg(-1));
 	} else {
 		unsigned before = t->frame;
 

@@ -49,7 +49,7 @@ cases() {
 fetch_base() {
 	BASE=${BASE:-$WORK/base}
 	[ -d "$BASE/usr" ] || debootstrap --variant=minbase bookworm "$BASE" >"$WORK/log" 2>&1 ||
-		{ tail "$WORK/log"; echo "no Debian to be had"; echo "0 passed, 1 failed, 0 skipped"; exit 1; }
+		{ tail "$WORK/log"; echo "no Debian is available"; echo "0 passed, 1 failed, 0 skipped"; exit 1; }
 }
 
 # new_root NAME: $ROOT becomes a fresh Debian with a /dev of its own: what the packages make there

@@ -122,8 +122,8 @@ static bool private_mounts(bool needed)
 		return false;
 	if (!own && (unshare(CLONE_NEWUSER | CLONE_NEWNS) || !map_self(uid, gid)))
 		die(EXIT_FAILED,
-		    "no private mount namespace to be had (%s): as root, ln -s /dev/null " NODE_DIR
-		    "/" UVERBS ", or run without --no-preload",
+		    "no private mount namespace is available (%s): as root, ln -s "
+		    "/dev/null " NODE_DIR "/" UVERBS ", or run without --no-preload",
 		    strerror(errno));
 	if (mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL))
 		die(EXIT_FAILED, "cannot make mounts private: %s", strerror(errno));

@@ -78,7 +78,7 @@ void options_help(void)
 	      "hosts\n"
 	      "  -mcpu=LIST                nv-dpa-bf3, nv-dpa-cx7, nv-dpa-cx8, nv-dpa-cx9: the "
 	      "oldest\n"
-	      "                            is what __NV_DPA says; all are this machine\n"
+	      "                            is the value of __NV_DPA; all are this machine\n"
 	      "  -optf, --options-file FILE,...\n"
 	      "                            more options, from files\n"
 	      "  --dpa-proc-attr=FILE      the blob of dpa-app-attributes2blob\n"
@@ -375,7 +375,7 @@ bool options_parse(struct options *o, int argc, char **argv)
 	if (o->help || o->version)
 		return true;
 	if (!o->sources.n)
-		return error("no source given (dpacc -h tells more)");
+		return error("no source given (see dpacc -h)");
 	if (!o->output)
 		return error("no output given: -o FILE.a");
 	for (size_t i = 0; i < o->sources.n; i++)

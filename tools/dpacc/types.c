@@ -102,7 +102,7 @@ static bool convert_base(Dwarf_Die *die, struct ctype *t)
 	case DW_ATE_UTF:
 		return set_integer(t, size, false);
 	default:
-		return cannot_convert(t, "a kind of number that dpacc does not know");
+		return cannot_convert(t, "a kind of number that dpacc does not support");
 	}
 }
 
@@ -368,7 +368,7 @@ static bool convert_aggregate(struct types *all, Dwarf_Die *die, uint64_t most, 
 	if (t->align > MAX_ALIGN)
 		cannot_convert(t, "a structure that is aligned to more than 64 bytes");
 	else if (!in_order(&ms, is_union, size))
-		cannot_convert(t, "a structure whose layout dpacc does not understand");
+		cannot_convert(t, "a structure whose layout dpacc does not support");
 	if (!t->why) {
 		define_type(all, t);
 		fprintf(all->out, "typedef %s __attribute__((packed, aligned(%llu))) {",
@@ -400,7 +400,7 @@ static bool convert_type(struct types *all, Dwarf_Die *type, uint64_t most, stru
 	case DW_TAG_array_type:
 		return convert_array(all, type, most, t);
 	default:
-		return cannot_convert(t, "of a kind that dpacc does not know");
+		return cannot_convert(t, "of a kind that dpacc does not support");
 	}
 }
 

@@ -176,7 +176,7 @@ static const struct argp argp = {
 	       "  ps [PID...]     processes, their QPs and CQs, placement, state, link\n"
 	       "  dpa [PID...]    what runs on the EUs: threads, kernels and RPCs of libdpa,\n"
 	       "                  activations, run time, last error\n"
-	       "  uar             the map of UAR pages: who owns which slot, doorbells,\n"
+	       "  uar             the map of UAR pages: owner of each slot, doorbells,\n"
 	       "                  BlueFlame writes\n"
 	       "  counters [PID...]\n"
 	       "                  counters of all processes, or of these\n"

@@ -97,7 +97,7 @@ static void status_text(struct ctl *c, const struct summary *s)
 		printf("state       in use by %u process%s", s->alive, s->alive == 1 ? "" : "es");
 	else
 		printf("state       stale: no process uses it, the next process %s",
-		       has_connections(c) ? "tells the peers of its connections"
+		       has_connections(c) ? "ends its connections at their peers"
 					  : "makes a new one");
 	if (s->dead)
 		printf(", %u died and will be cleaned up", s->dead);

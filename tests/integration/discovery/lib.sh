@@ -51,7 +51,7 @@ private() {
 			"$@"' - "$@"
 		return
 	done
-	echo "no mount namespace to be had"
+	echo "no mount namespace is available"
 	return 77
 }
 
@@ -61,13 +61,13 @@ own_net() {
 	for how in -n -rn; do
 		unshare $how true 2>/dev/null && { unshare $how "$@"; return; }
 	done
-	echo "no network namespace to be had" >&2
+	echo "no network namespace is available" >&2
 	return 77
 }
 
 # Where a mount namespace is to be had, dpa-run --no-preload must work.
 mounts() {
-	unshare -m true 2>/dev/null || unshare -rm true 2>/dev/null || { echo "no mount namespace to be had"; return 77; }
+	unshare -m true 2>/dev/null || unshare -rm true 2>/dev/null || { echo "no mount namespace is available"; return 77; }
 }
 
 # lines N FILE: has it that many?

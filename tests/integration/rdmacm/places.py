@@ -110,7 +110,7 @@ class Meeting:
         from harness import wait_listen
         if not wait_listen(s, port, time.monotonic() + patience(limit),
                            self.place.server.tcp_tables()):
-            raise Failed(f"nobody listens on TCP port {port}\n" + self.texts())
+            raise Failed(f"no process listens on TCP port {port}\n" + self.texts())
 
     def listens(self, s, limit=60):
         """Wait until dpactl shows that the server listens by rdma_cm."""

@@ -593,7 +593,7 @@ Test(cm_port, listeners_are_listed)
 	char path[192];
 
 	if (unshare(CLONE_NEWUSER | CLONE_NEWNET) && unshare(CLONE_NEWNET))
-		cr_skip_test("no network namespace of its own to be had");
+		cr_skip_test("a network namespace of its own is not available");
 	cr_assert_eq(dpa_cm_ports_path(path, sizeof(path)), 0);
 	cr_assert_eq(dpa_cm_ports_open(path, &p), 0);
 	cr_assert_eq(dpa_cm_ports_open(path, &q), 0);
@@ -602,7 +602,7 @@ Test(cm_port, listeners_are_listed)
 	cr_assert_eq(dpa_cm_port_claim(q, &d), 0);
 	cr_assert_eq(dpa_cm_port_claim(q, &idle), 0);
 	cr_assert_eq(dpa_cm_port_each(list_one, &l), 0);
-	cr_expect_eq(l.n, 0, "nobody listens yet");
+	cr_expect_eq(l.n, 0, "no process listens yet");
 	cr_assert_eq(dpa_cm_port_listen(p, &c), 0);
 	cr_assert_eq(dpa_cm_port_listen(q, &d), 0);
 	cr_assert_eq(dpa_cm_port_each(list_one, &l), 0);

@@ -159,7 +159,7 @@ Test(board_num, all_taken)
 	int status = bt_wait(bt_fork(takes_all, NULL));
 
 	if (WIFEXITED(status) && WEXITSTATUS(status) == 77)
-		bt_skip("no network namespace to be had here");
+		bt_skip("no network namespace is available");
 	cr_expect_eq(status, 0, "status %#x", (unsigned)status);
 }
 

@@ -46,7 +46,7 @@ static void run(void (*fn)(void *))
 	int status = bt_wait(bt_fork(fn, NULL));
 
 	if (WIFEXITED(status) && WEXITSTATUS(status) == NOT_ALLOWED)
-		bt_skip("no mount namespace to be had here");
+		bt_skip("no mount namespace is available");
 	cr_expect_eq(status, 0, "status %#x", (unsigned)status);
 }
 

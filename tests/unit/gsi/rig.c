@@ -271,7 +271,7 @@ void gt_setup(void)
 	int fd;
 
 	if (unshare(CLONE_NEWNET) && unshare(CLONE_NEWUSER | CLONE_NEWNET))
-		cr_skip_test("no network namespace to be had");
+		cr_skip_test("no network namespace is available");
 	fd = socket(AF_INET, SOCK_DGRAM, 0);
 	if (fd < 0 || ioctl(fd, SIOCSIFFLAGS, &ifr))
 		broken("lo", errno);

@@ -59,7 +59,7 @@ Test(gsi_shown, status_of_an_heirless_board)
 
 	gt_board("board", board, sizeof(board));
 	snprintf(cmd, sizeof(cmd),
-		 "DPA_BOARD=%s %s status | grep -q 'stale: .* tells the peers of its connections'",
+		 "DPA_BOARD=%s %s status | grep -q 'stale: .* ends its connections at their peers'",
 		 board, DPACTL);
 	gt_start(&p, "board", 0, true);
 	id.local_id = gt_id_new(&p);

@@ -197,7 +197,7 @@ Test(meeting, killed_while_connecting)
 	/* a QP with work for it tries again until the board reports the end */
 	dpa_sock_connect(peer);
 	cr_expect_eq(peer->sock, -1);
-	cr_expect_eq(suspicions, 2, "nobody listens there");
+	cr_expect_eq(suspicions, 2, "no process listens there");
 	alive = false;
 	dpa_sock_connect(peer);
 	cr_expect_eq(peer->sock, -1);

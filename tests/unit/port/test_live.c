@@ -24,7 +24,7 @@ static struct dpa_port port;
 static void new_netns(void)
 {
 	if (unshare(CLONE_NEWNET) && unshare(CLONE_NEWUSER | CLONE_NEWNET))
-		cr_skip_test("no network namespace to be had: %s", strerror(errno));
+		cr_skip_test("no network namespace is available: %s", strerror(errno));
 }
 
 static void lo_up(bool up)

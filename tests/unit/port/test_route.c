@@ -27,7 +27,7 @@ static struct nl_sock *nl;
 static void new_netns(void)
 {
 	if (unshare(CLONE_NEWNET) && unshare(CLONE_NEWUSER | CLONE_NEWNET))
-		cr_skip_test("no network namespace to be had: %s", strerror(errno));
+		cr_skip_test("no network namespace is available: %s", strerror(errno));
 	nl = nl_socket_alloc();
 	cr_assert_eq(nl_connect(nl, NETLINK_ROUTE), 0);
 }

@@ -216,7 +216,7 @@ Test(udp_forward, number_is_taken_over)
 	cr_expect(dpa_frame_forward(hw[0], &f, qpn));
 	ut_close(hw[1]);
 	hw[1] = second;
-	cr_expect_not(dpa_frame_forward(hw[0], &f, qpn), "nobody listens");
+	cr_expect_not(dpa_frame_forward(hw[0], &f, qpn), "no process listens");
 	dpa_fwd_watch(second);
 	cr_assert_geq(second->udp->num_fd, 0);
 	cr_expect(dpa_frame_forward(hw[0], &f, qpn));

@@ -69,7 +69,7 @@ static struct dpa_hw *open_board(void)
 
 	if (!ut_netns()) {
 		teardown();
-		cr_skip_test("no network namespace to be had");
+		cr_skip_test("no network namespace is available");
 	}
 	hw = ut_open(path);
 	cr_assert_not_null(hw);

@@ -97,7 +97,7 @@ static void held_by_us(int family, bool reuse)
 
 Test(udp_port, holder_is_named)
 {
-	NEED(ut_netns(), "no network namespace to be had");
+	NEED(ut_netns(), "no network namespace is available");
 	held_by_us(AF_INET, false);
 	held_by_us(AF_INET6, false);
 	held_by_us(AF_INET, true);
@@ -130,7 +130,7 @@ Test(udp_port, tries_while_another_has_it)
 	struct dpa_hw *hw;
 	int fd;
 
-	NEED(ut_netns(), "no network namespace to be had");
+	NEED(ut_netns(), "no network namespace is available");
 	hw = ut_open(path[0]);
 	cr_assert_not_null(hw);
 	fd = hold(AF_INET, false);
@@ -177,7 +177,7 @@ Test(udp_port, socket_of_one_that_ends)
 	pthread_t thread;
 	int fd;
 
-	NEED(ut_netns(), "no network namespace to be had");
+	NEED(ut_netns(), "no network namespace is available");
 	ut_start(&p, path[0], 0);
 	fd = hold(AF_INET6, true);
 	cr_assert_eq(pthread_create(&thread, NULL, goes_away, &fd), 0);
@@ -200,7 +200,7 @@ Test(udp_port, socket_is_as_needed)
 	struct dpa_hw *hw;
 	int fd;
 
-	NEED(ut_netns(), "no network namespace to be had");
+	NEED(ut_netns(), "no network namespace is available");
 	hw = ut_open(path[0]);
 	cr_assert_not_null(hw);
 	cr_assert_eq(dpa_udp_open(hw), 0);
@@ -236,7 +236,7 @@ Test(udp_port, ancillary_data)
 	bool dst = false, got_tos = false, got_ttl = false;
 	struct dpa_hw *hw;
 
-	NEED(ut_netns(), "no network namespace to be had");
+	NEED(ut_netns(), "no network namespace is available");
 	close(s);
 	s = socket(AF_INET, SOCK_DGRAM, 0);
 	hw = ut_open(path[0]);
@@ -288,7 +288,7 @@ static void behind(uid_t uid)
 
 Test(udp_port, two_boards_of_one_user)
 {
-	NEED(ut_netns(), "no network namespace to be had");
+	NEED(ut_netns(), "no network namespace is available");
 	behind(0);
 }
 
@@ -304,7 +304,7 @@ Test(udp_port, the_gate_is_kept_shut)
 	struct ut_proc a, b;
 	int fd;
 
-	NEED(ut_netns(), "no network namespace to be had");
+	NEED(ut_netns(), "no network namespace is available");
 	memcpy(sa.sun_path + 1, gate, sizeof(gate) - 1);
 	ut_start(&a, path[0], 0);
 	ut_start(&b, path[1], 0);
@@ -327,7 +327,7 @@ Test(udp_port, the_gate_is_kept_shut)
 Test(udp_port, two_users)
 {
 	NEED(getuid() == 0, "only root can be two users");
-	NEED(ut_netns(), "no network namespace to be had");
+	NEED(ut_netns(), "no network namespace is available");
 	*strrchr(path[1], '/') = '\0';
 	cr_assert_eq(chmod(dir, 0755), 0);
 	cr_assert_eq(chown(path[1], NOBODY, NOBODY), 0);

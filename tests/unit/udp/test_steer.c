@@ -40,7 +40,7 @@ TestSuite(udp_steer, .init = setup, .fini = teardown);
 	do {                                                                                       \
 		if (!ut_netns()) {                                                                 \
 			teardown();                                                                \
-			cr_skip_test("no network namespace to be had");                            \
+			cr_skip_test("no network namespace is available");                         \
 		}                                                                                  \
 	} while (0)
 

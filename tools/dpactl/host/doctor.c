@@ -29,8 +29,7 @@
 
 struct ibv_device;
 
-void say(struct visit *v, enum verdict how, const char *what, const char *mend, const char *fmt,
-	 ...)
+void say(struct visit *v, enum verdict how, const char *what, const char *fix, const char *fmt, ...)
 {
 	static const char *const names[] = {"ok", "note", "wrong"};
 	char text[2 * PATH_MAX];
@@ -47,13 +46,12 @@ void say(struct visit *v, enum verdict how, const char *what, const char *mend, 
 		json_add(o, "check", what);
 		json_add(o, "verdict", names[how]);
 		json_add(o, "text", text);
-		if (mend)
-			json_add(o, "mend", mend);
+		if (fix)
+			json_add(o, "fix", fix);
 		json_object_array_add(v->list, o);
 		return;
 	}
-	printf("%-6s %-15s %s%s%s\n", names[how], what, text, mend ? "; mend: " : "",
-	       mend ? mend : "");
+	printf("%-6s %-15s %s%s%s\n", names[how], what, text, fix ? "; fix: " : "", fix ? fix : "");
 }
 
 /* ---------------------------------------------------------------- libibverbs */
@@ -98,8 +96,7 @@ static void look_at_provider(struct visit *v)
 	pabi_providers_in(v->w.lib, have, sizeof(have));
 	if (have[0])
 		say(v, BAD, "provider", "install the dpa that was built for this libibverbs",
-		    "libibverbs asks for private ABI %d, there is a provider for %s", v->pabi,
-		    have);
+		    "libibverbs needs private ABI %d, there is a provider for %s", v->pabi, have);
 	else
 		say(v, BAD, "provider", "install ibverbs-provider-dpa, or build dpa",
 		    "no libdpa-rdmav%d.so in %s or %s", v->pabi, v->w.plugins, v->w.lib);
@@ -202,7 +199,7 @@ static void look_at_loading(struct visit *v)
 	if (v->loads)
 		say(v, OK, "loading", NULL, "libibverbs can load it");
 	else
-		say(v, BAD, "loading", "install ibverbs-provider-dpa anew, or use dpa-run",
+		say(v, BAD, "loading", "install ibverbs-provider-dpa again, or use dpa-run",
 		    "libibverbs cannot load %s: %s", path, why[0] ? why : "it ends the process");
 }
 
@@ -388,12 +385,12 @@ static void look_at_port(struct visit *v)
 /* ------------------------------------------------------------------ the proof */
 
 /* In a program that finds devices by SYSFS_PATH, without the preload. NULL: nothing is missing. */
-static const char *why_not_bare(const struct visit *v, const char **mend)
+static const char *why_not_bare(const struct visit *v, const char **fix)
 {
 	const char *tree = getenv("SYSFS_PATH");
 	char path[PATH_MAX];
 
-	*mend = "start it by dpa-run, log in anew, or as root: dpactl enable --system";
+	*fix = "start it by dpa-run, log in again, or as root: dpactl enable --system";
 	if (!tree)
 		return "neither a preload nor SYSFS_PATH";
 	if (v->kernel_rdma)
@@ -407,12 +404,12 @@ static const char *why_not_bare(const struct visit *v, const char **mend)
 	return NULL;
 }
 
-/* Why a program does not list it; *mend: the fix, unless a line above has it. */
-static const char *why_not(const struct visit *v, const char **mend)
+/* Why a program does not list it; *fix: the fix, unless a line above has it. */
+static const char *why_not(const struct visit *v, const char **fix)
 {
 	const char *why;
 
-	*mend = NULL;
+	*fix = NULL;
 	if (!v->ibverbs[0])
 		return "there is no libibverbs";
 	if (!v->provider)
@@ -423,15 +420,15 @@ static const char *why_not(const struct visit *v, const char **mend)
 		return "DPA_DISABLE or the configuration hides it";
 	if (v->driver && !v->loads)
 		return "its provider cannot be loaded"; /* by whichever way it is found */
-	why = preloaded_here() ? NULL : why_not_bare(v, mend);
+	why = preloaded_here() ? NULL : why_not_bare(v, fix);
 	if (why)
 		return why;
-	*mend = NULL;
+	*fix = NULL;
 	if (!v->driver)
-		return "nothing tells libibverbs of the provider";
+		return "no setting names the provider to libibverbs";
 	if (!v->board)
 		return "its adapter state is not to be used";
-	*mend = "DPA_LOG_FILE=/path of a file, DPA_LOG=debug: the reason is there";
+	*fix = "DPA_LOG_FILE=/path of a file, DPA_LOG=debug: the reason is there";
 	return "it is refused";
 }
 
@@ -440,7 +437,7 @@ static void look_at_list(struct visit *v)
 {
 	struct ibv_device **(*list)(int *);
 	const char *(*name)(struct ibv_device *);
-	const char *mend, *why = why_not(v, &mend);
+	const char *fix, *why = why_not(v, &fix);
 	int status = -1, n = 0;
 	pid_t pid;
 	void *dl;
@@ -468,7 +465,7 @@ static void look_at_list(struct visit *v)
 		    : getenv("SYSFS_PATH") ? "by SYSFS_PATH"
 					   : "as it is");
 	else
-		say(v, BAD, "devices", mend, "a program started here does not list dpa0: %s", why);
+		say(v, BAD, "devices", fix, "a program started here does not list dpa0: %s", why);
 }
 
 void cmd_doctor(struct ctl *c)

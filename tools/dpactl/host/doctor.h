@@ -20,11 +20,11 @@ struct visit {
 };
 
 /*
- * Prints one line, or adds it to the list for programs. what: the subject of the check. mend:
+ * Prints one line, or adds it to the list for programs. what: the subject of the check. fix:
  * the fix, or NULL. BAD sets the exit status.
  */
-void say(struct visit *v, enum verdict how, const char *what, const char *mend, const char *fmt,
-	 ...) __attribute__((format(printf, 5, 6)));
+void say(struct visit *v, enum verdict how, const char *what, const char *fix, const char *fmt, ...)
+	__attribute__((format(printf, 5, 6)));
 
 /* rdma_cm.c: the library, the file of the ports, and what a connection can be refused for. */
 void look_at_rdma_cm(struct visit *v);

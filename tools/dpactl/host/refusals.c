@@ -65,12 +65,12 @@ static void say_other_ports(struct visit *v, struct dpa_board *b)
 static const char *reason_text(const struct dpa_gsi_refusal *r)
 {
 	if (r->sidr)
-		return r->reason == 1 ? "nobody listens to the port" : "the program refused it";
+		return r->reason == 1 ? "no process listens to the port" : "the program refused it";
 	switch (r->reason) {
 	case 4:
 		return "the peer gave up";
 	case 8:
-		return "nobody listens to the port";
+		return "no process listens to the port";
 	case 10:
 		return "its QP or id is one of a connection that stands or has just ended";
 	case 12:

@@ -204,5 +204,5 @@ void cmd_disable(struct ctl *c)
 	check_words(c, "disable");
 	if (!access(LD_SO_PRELOAD, F_OK))
 		rewrite_list(NULL);
-	printf("programs see dpa0 only where their environment says so\n");
+	printf("programs see dpa0 only if their environment names it\n");
 }
