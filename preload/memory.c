@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include <dpa_memory.h>
+#include "placed.h"
 #include "preload.h"
 
 PL_EXPORT struct dpa_memory_watch dpa_memory_watch = {
@@ -156,14 +157,31 @@ static int ask_advice(const void *addr, size_t length, int *advice)
 	}
 }
 
+static int kernel_advise(void *addr, size_t length, int advice)
+{
+	return next.madvise ? next.madvise(addr, length, advice)
+			    : (int)syscall(SYS_madvise, addr, length, advice);
+}
+
+/* On memory that was shared once the kernel refuses MADV_FREE: empty it at once. */
+static PL_OUT_OF_LINE int free_again(void *addr, size_t length, int err)
+{
+	if (!pl_is_placed(addr, length))
+		return fail(EINVAL);
+	errno = err;
+	return kernel_advise(addr, length, MADV_DONTNEED);
+}
+
 PL_EXPORT int madvise(void *addr, size_t length, int advice)
 {
-	int err = ask_advice(addr, length, &advice);
+	int before = errno, err = ask_advice(addr, length, &advice), ret;
 
 	if (__builtin_expect(err, 0))
 		return fail(err);
-	return next.madvise ? next.madvise(addr, length, advice)
-			    : (int)syscall(SYS_madvise, addr, length, advice);
+	ret = kernel_advise(addr, length, advice);
+	if (__builtin_expect(ret && advice == MADV_FREE && errno == EINVAL, 0))
+		return free_again(addr, length, before);
+	return ret;
 }
 
 /* Linux 6.13 takes what empties memory of the process itself. */
@@ -221,6 +239,13 @@ static ssize_t empty(int pidfd, const struct iovec *iov, size_t n, int advice)
 	return done > 0 ? empty_done(iov, (size_t)done, advice) : done;
 }
 
+/* Memory that is shared, or was: the kernel refuses MADV_FREE there. */
+static bool is_shared(const struct iovec *iov)
+{
+	return ask(DPA_MEMORY_REMOVE, iov->iov_base, iov->iov_len) == EINVAL ||
+	       pl_is_placed(iov->iov_base, iov->iov_len);
+}
+
 /*
  * The kernel refuses MADV_FREE on a shared mapping (EINVAL), and has done those before it. That one
  * is emptied at once, and it goes on behind it. Only what the kernel would refuse is looked at.
@@ -238,7 +263,7 @@ static ssize_t empty_later(int pidfd, const struct iovec *iov, size_t n)
 		all += (ssize_t)left;
 		for (; n && iov->iov_len <= left; n--, iov++)
 			left -= iov->iov_len;
-		if (!n || left || ask(DPA_MEMORY_REMOVE, iov->iov_base, iov->iov_len) != EINVAL)
+		if (!n || left || !is_shared(iov))
 			return all || done >= 0 ? all : done;
 		done = empty(pidfd, iov, 1, MADV_DONTNEED);
 		if (done < 0)
@@ -271,12 +296,17 @@ PL_EXPORT ssize_t process_madvise(int pidfd, const struct iovec *iov, size_t n, 
 {
 	bool any = atomic_load_explicit(&dpa_memory_watch.from, memory_order_relaxed) <
 		   atomic_load_explicit(&dpa_memory_watch.to, memory_order_relaxed);
+	bool usual = n && n <= IOV_MAX && !flags;
 	int err = errno;
 	ssize_t done;
 
-	if (!any || !n || n > IOV_MAX || flags || !is_self(pidfd)) {
+	if (!any || !usual || !is_self(pidfd)) {
 		errno = err;
-		return kernel_advises(pidfd, iov, n, advice, flags);
+		done = kernel_advises(pidfd, iov, n, advice, flags);
+		if (any || !usual || done >= 0 || errno != EINVAL || advice != MADV_FREE)
+			return done;
+		if (!is_self(pidfd))
+			return fail(EINVAL);
 	}
 	if (advice == MADV_FREE)
 		done = empty_later(pidfd, iov, n);

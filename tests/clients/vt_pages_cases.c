@@ -408,6 +408,36 @@ static void given_back_beside_a_thread(struct vt *t)
 	vt_close(t);
 }
 
+/*
+ * While another thread uses the memory it becomes private as a private mapping of a file, where the
+ * kernel refuses MADV_FREE. The program's memory is anonymous: it succeeds.
+ */
+static void given_back_after_the_region(struct vt *t)
+{
+	struct toucher w = {0};
+	pthread_t thread;
+
+	vt_setup_shared(t, &rc);
+	put(t, 0, AREA, 0x33);
+	if (t->side == 1) {
+		w.at = t->buf;
+		CHECK_EQ(pthread_create(&thread, NULL, touches, &w), 0);
+		dereg(t);
+		vt_expect_not_shared(t->buf, "deregistered");
+		CHECK(is_all(t->buf, HALF - PAGE, 0x33), "deregistered");
+		CHECK_EQ(advise(t->buf, PAGE, MADV_FREE), 0);
+		CHECK(is_all(t->buf, PAGE, 0) || is_all(t->buf, PAGE, 0x33), "MADV_FREE");
+		CHECK_EQ(advise(t->buf, HALF - PAGE, MADV_DONTNEED), 0);
+		CHECK(is_all(t->buf, HALF - PAGE, 0), "MADV_DONTNEED");
+		atomic_store(&w.over, true);
+		pthread_join(thread, NULL);
+		CHECK_EQ(w.wrong, 0);
+		CHECK(is_all(t->buf + HALF, HALF, 0x33), "the rest");
+	}
+	vt_sync(t);
+	vt_close(t);
+}
+
 static void forks(struct vt *t, int round)
 {
 	if (round == ROUNDS / 2)
@@ -587,6 +617,7 @@ static const struct vt_case cases[] = {
 	{"locked", locked, VT_PROCS, 0},
 	{"given_back", given_back, VT_PROCS, 0},
 	{"given_back_beside_a_thread", given_back_beside_a_thread, VT_PROCS, 0},
+	{"given_back_after_the_region", given_back_after_the_region, VT_PROCS, 0},
 	{"given_back_around_a_fork", given_back_around_a_fork, VT_PROCS, 0},
 	{"freed_and_taken_again", freed_and_taken_again, VT_PROCS, 0},
 	{"freed_and_registered_again", freed_and_registered_again, VT_PROCS, 0},
