@@ -25,7 +25,7 @@
  * the meaning of a word, takes the next number. Processes with another number are refused; the
  * message names both versions.
  */
-#define DPA_BOARD_LAYOUT    22
+#define DPA_BOARD_LAYOUT    23
 #define DPA_BOARD_PROCS	    4096  /* a process costs 4 KiB + 256 bytes */
 #define DPA_BOARD_QPNS	    65536 /* index part of a QPN; at most DPA_MAX_QP are in use */
 #define DPA_BOARD_UAR_PAGES 2048  /* * DPA_UAR_SLOTS = DPA_MAX_QP slots */
@@ -60,6 +60,8 @@ enum dpa_board_ask_what {
 };
 #define DPA_BOARD_ASK_TEXT 248
 #define DPA_BOARD_ASK_OWN  UINT32_MAX
+
+#define DPA_BOARD_METER_EUS 16 /* EUs of a process that tools see */
 
 enum dpa_board_proc_state { DPA_PROC_FREE, DPA_PROC_LIVE, DPA_PROC_REAPING };
 
@@ -108,7 +110,13 @@ struct dpa_board_proc {
 	_Atomic uint32_t asked_timeline;
 	/* tables/inject.c: index of its record + 1, 0: none; written under the admin lock (release) */
 	_Atomic uint32_t inject;
-	uint8_t rsvd[256 - 136];
+	/*
+	 * meter/meter.h. CLOCK_MONOTONIC ns of the last figures, 0: none (release, after them); its
+	 * progress thread; its EUs. Written by itself (relaxed), read by tools.
+	 */
+	_Atomic uint64_t meter_at;
+	_Atomic uint32_t meter_own, meter_eu[DPA_BOARD_METER_EUS];
+	uint8_t rsvd[256 - 212];
 };
 
 /* The word that records which generation of a request the process has carried out. */

@@ -169,7 +169,9 @@ struct dpa_board_head {
 	_Atomic uint32_t refusal_next;
 	uint32_t rsvd5;
 	struct dpa_board_refusal refusals[DPA_BOARD_REFUSALS];
-	uint8_t rsvd2[3072 - 2640];
+	/* ---- 2640: meter/meter.h. CLOCK_MONOTONIC ns; CAS (relaxed) by tools, read by processes */
+	_Atomic uint64_t meter_until;
+	uint8_t rsvd2[3072 - 2648];
 	/* ---- 3072: last poller of each processor (relaxed); a hint for dpa_shares_cpu() */
 	_Atomic uint32_t poller[DPA_BOARD_CPUS];
 };
@@ -637,6 +639,7 @@ _Static_assert(offsetof(struct dpa_board_proc, placement) == 64, "proc");
 _Static_assert(offsetof(struct dpa_board_proc, udp) == 88, "proc");
 _Static_assert(offsetof(struct dpa_board_proc, asked) == 80, "proc");
 _Static_assert(offsetof(struct dpa_board_proc, no_fds) == 100, "proc");
+_Static_assert(offsetof(struct dpa_board_proc, meter_at) == 136, "proc");
 _Static_assert(sizeof(struct dpa_board_cqinfo) == 32, "cqinfo");
 _Static_assert(sizeof(struct dpa_board_mrinfo) == 24, "mrinfo");
 _Static_assert(offsetof(struct dpa_board_priv, cqs) == 512, "priv");
@@ -665,6 +668,7 @@ _Static_assert(sizeof(struct dpa_board_cmid) == 256, "cmid");
 _Static_assert(offsetof(struct dpa_board_head, left_at) == 200, "all layouts");
 _Static_assert(offsetof(struct dpa_board_head, services_used) == 2104, "head");
 _Static_assert(offsetof(struct dpa_board_head, refusals) == 2128, "head");
+_Static_assert(offsetof(struct dpa_board_head, meter_until) == 2640, "head");
 _Static_assert(offsetof(struct dpa_board_head, poller) == 3072, "head");
 _Static_assert(offsetof(struct dpa_board_proc, gsi) == 104, "proc");
 _Static_assert(offsetof(struct dpa_board_shm, services) == DPA_BOARD_OFF_SERVICES, "file");

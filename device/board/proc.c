@@ -107,6 +107,7 @@ static void describe_proc(struct dpa_board *b, struct dpa_board_proc *p,
 		atomic_store_explicit(dpa_proc_asked(p, (enum dpa_board_ask_what)i), 0,
 				      memory_order_relaxed);
 	atomic_store_explicit(&p->inject, 0, memory_order_relaxed);
+	atomic_store_explicit(&p->meter_at, 0, memory_order_relaxed);
 	snprintf(p->lib_version, sizeof(p->lib_version), "%s", cfg->lib_version);
 	p->placement = cfg->placement;
 }

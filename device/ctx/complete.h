@@ -66,8 +66,8 @@ DPA_STEP void dpa_wqe_done(struct dpa_hw_qp *qp, uint32_t nbb, uint32_t psns,
 {
 	struct dpa_req *r = &qp->req;
 
-	if (dpa_trace_is_on())
-		dpa_qp_trace_done(qp, psns, e);
+	if (dpa_trace_or_meters())
+		dpa_qp_note_done(qp, psns, e);
 	if (psns)
 		r->una_psn = dpa_psn_add(r->una_psn, psns);
 	r->una_idx += nbb;

@@ -257,6 +257,11 @@ struct dpa_hw {
 	/* no file descriptor to accept with: the listener is disabled */
 	bool listen_off;
 	uint64_t last_tick; /* service thread: see watchdog in service.c */
+	/* Service thread: figures for tools (eu/meter.c). ns: of the last and the next ones; its time. */
+	struct {
+		bool on;
+		uint64_t at, due, cpu;
+	} meter;
 	/*
 	 * Adaptive polling (eu/sched.c). ignored: number of sleeps during which the application's
 	 * polling is ignored; written by the service thread, read by pollers (relaxed). backoff and

@@ -65,12 +65,43 @@ static void new_epoch(struct dpa_hw_qp *qp)
 				  memory_order_seq_cst);
 }
 
-void dpa_qp_trace_done(const struct dpa_hw_qp *qp, uint32_t psns, const struct dpa_cqe *e)
+static void add_bytes(_Atomic uint64_t *c, uint64_t n)
+{
+	atomic_store_explicit(c, atomic_load_explicit(c, memory_order_relaxed) + n,
+			      memory_order_relaxed);
+}
+
+/* A message that moved bytes, or could: not a local operation, and not one that failed. */
+static void meter_done(struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c, const struct dpa_cqe *e)
+{
+	if ((e && e->status) || c->opcode == DPA_OP_LOCAL_INV || c->opcode == DPA_OP_BIND_MW)
+		return;
+	dpa_meter_add(&qp->meter.tx_msgs, 1);
+	add_bytes(&qp->meter.tx_bytes, dpa_op_is_atomic(c->opcode) ? 8 : c->length);
+}
+
+void dpa_qp_note_done(struct dpa_hw_qp *qp, uint32_t psns, const struct dpa_cqe *e)
 {
 	const struct dpa_wqe_ctrl *c = dpa_wqe_ctrl(qp, qp->req.una_idx);
 
-	dpa_trace_event(DPA_TRACE_DONE, e ? e->status : 0, c->opcode, qp->qpn, qp->req.una_idx,
-			qp->req.una_psn, (uint64_t)c->length << 32 | psns);
+	if (dpa_meters_are_on())
+		meter_done(qp, c, e);
+	if (dpa_trace_is_on())
+		dpa_trace_event(DPA_TRACE_DONE, e ? e->status : 0, c->opcode, qp->qpn,
+				qp->req.una_idx, qp->req.una_psn, (uint64_t)c->length << 32 | psns);
+}
+
+void dpa_qp_meter_rx(struct dpa_hw_qp *qp, uint32_t msgs, uint64_t bytes)
+{
+	dpa_meter_add(&qp->meter.rx_msgs, msgs);
+	add_bytes(&qp->meter.rx_bytes, bytes);
+}
+
+void dpa_qp_meter_error(struct dpa_hw_qp *qp, uint8_t status, uint32_t syndrome)
+{
+	if (status != DPA_CQE_WR_FLUSH_ERR)
+		atomic_store_explicit(&qp->meter.error, status | syndrome << 8,
+				      memory_order_relaxed);
 }
 
 void dpa_qp_set_state(struct dpa_hw_qp *qp, uint32_t state)
@@ -218,6 +249,7 @@ void dpa_qp_recv_ends(struct dpa_hw_qp *qp, uint64_t wr_id, uint8_t status, uint
 		  status == DPA_CQE_WR_FLUSH_ERR ? DPA_CNT_resp_cqe_flush_error
 						 : DPA_CNT_resp_cqe_error,
 		  1);
+	dpa_qp_meter_error(qp, status, syndrome);
 	dpa_qp_report(qp, qp->recv_cq, &e);
 }
 

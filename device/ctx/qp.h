@@ -76,6 +76,18 @@ struct dpa_rd_saved {
 	uint32_t opcode : 8; /* opcode of the request; DPA_LINK_NO_QP: none */
 };
 
+/*
+ * Figures for tools: meter/meter.h. The counts of messages and bytes run while dpa_meters_are_on().
+ * Written under the QP's lock, read by the service thread without it: all relaxed.
+ */
+struct dpa_qp_meter {
+	_Atomic uint64_t tx_bytes, rx_bytes;
+	_Atomic uint32_t tx_msgs, rx_msgs;
+	_Atomic uint32_t again, rnr;
+	_Atomic uint32_t
+		error; /* of the last error completion: status | vendor error << 8; 0: none */
+};
+
 #define DPA_XMIT_MARKS 8u
 
 /*
@@ -448,7 +460,7 @@ struct dpa_hw_qp {
 		struct dpa_kept *list;
 		uint32_t n;
 	} ooo;
-	/* UDP port of the last packet that came in order, and the number of its packets */
+	struct dpa_qp_meter meter;
 	/* The packets from the wire that came in order last. */
 	struct {
 		uint16_t port; /* their UDP port */
@@ -457,8 +469,22 @@ struct dpa_hw_qp {
 	} id;
 } __attribute__((aligned(2 * DPA_CACHE_LINE)));
 
-/* The timeline's point of a WQE that completes: dpa_wqe_done(). Context: the QP's lock. */
-void dpa_qp_trace_done(const struct dpa_hw_qp *qp, uint32_t psns, const struct dpa_cqe *e)
+static inline void dpa_meter_add(_Atomic uint32_t *c, uint32_t n)
+{
+	atomic_store_explicit(c, atomic_load_explicit(c, memory_order_relaxed) + n,
+			      memory_order_relaxed);
+}
+
+/*
+ * A WQE completes, as dpa_wqe_done() has it: the timeline's point, and the meter.
+ * Context: the QP's lock; the same for the next two.
+ */
+void dpa_qp_note_done(struct dpa_hw_qp *qp, uint32_t psns, const struct dpa_cqe *e)
+	__attribute__((cold));
+/* The meter: messages and bytes arrived. */
+void dpa_qp_meter_rx(struct dpa_hw_qp *qp, uint32_t msgs, uint64_t bytes) __attribute__((cold));
+/* The meter: an error completion that is no flush. */
+void dpa_qp_meter_error(struct dpa_hw_qp *qp, uint8_t status, uint32_t syndrome)
 	__attribute__((cold));
 
 /* Sets the initial flags of its packets. Context: its lock. */

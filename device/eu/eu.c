@@ -31,6 +31,7 @@
 #include "link/kick.h"
 #include "transport/api.h"
 #include "eu/eu.h"
+#include "meter/meter.h"
 #include "eu/progress.h"
 #include "eu/sched.h"
 #include "eu/watch.h"
@@ -51,6 +52,8 @@ struct dpa_eu {
 	dpa_spin_t lock __attribute__((aligned(DPA_CACHE_LINE))); /* the list */
 	struct dpa_hw_qp *qps;
 	struct dpa_backoff seldom; /* interval of checks for DPA_LOOK_SELDOM */
+	/* The service thread's: its processor time at the last figures. */
+	uint64_t cpu __attribute__((aligned(DPA_CACHE_LINE)));
 };
 
 static void eu_wake(struct dpa_eu *eu)
@@ -295,6 +298,34 @@ static struct dpa_eu *eu_find(struct dpa_hw *hw, int number)
 		if (eu->number == (uint32_t)number)
 			return eu;
 	return eu_start(hw, (uint32_t)number);
+}
+
+static uint32_t meter_of(struct dpa_eu *eu, uint64_t ns)
+{
+	struct dpa_meter_thread t = {
+		.there = true,
+		.number = eu->number,
+		.busy = dpa_meter_busy(eu->thread, &eu->cpu, ns),
+		.asleep = atomic_load_explicit(&eu->sleep, memory_order_relaxed),
+	};
+
+	dpa_spin_lock(&eu->lock);
+	for (struct dpa_hw_qp *qp = eu->qps; qp; qp = qp->poll.next)
+		t.qps++;
+	dpa_spin_unlock(&eu->lock);
+	return dpa_meter_pack(&t);
+}
+
+void dpa_eu_meters(struct dpa_hw *hw, uint64_t ns, _Atomic uint32_t *word, uint32_t n)
+{
+	uint32_t i = 0;
+
+	pthread_mutex_lock(&hw->ctl);
+	for (struct dpa_eu *eu = hw->eus; eu && i < n; eu = eu->next)
+		atomic_store_explicit(&word[i++], meter_of(eu, ns), memory_order_relaxed);
+	pthread_mutex_unlock(&hw->ctl);
+	while (i < n)
+		atomic_store_explicit(&word[i++], 0, memory_order_relaxed);
 }
 
 int dpa_eu_init(struct dpa_hw *hw)

@@ -3,9 +3,17 @@
 #ifndef DPA_EU_EU_H
 #define DPA_EU_EU_H
 
+#include <stdatomic.h>
+#include <stdint.h>
+
 struct dpa_hw;
 struct dpa_hw_qp;
 
+/*
+ * Write the words of the EUs (meter/meter.h), n at most; 0 behind the last one. ns: since the call
+ * before. Context: the service thread; takes hw->ctl.
+ */
+void dpa_eu_meters(struct dpa_hw *hw, uint64_t ns, _Atomic uint32_t *word, uint32_t n);
 int dpa_eu_init(struct dpa_hw *hw);
 void dpa_eu_fini(struct dpa_hw *hw);
 /*

@@ -22,6 +22,7 @@
 #include "eu/sched.h"
 #include "eu/service.h"
 #include "eu/inject.h"
+#include "eu/meter.h"
 #include "util/rest.h"
 #include "gsi/gsi.h"
 #include "link/udp/forward.h"
@@ -304,6 +305,7 @@ static void service_tick(struct dpa_hw *hw)
 		dpa_udp_tick(hw);
 	dpa_inspect_tick(hw);
 	dpa_inject_tick(hw, now);
+	dpa_meter_tick(hw, now);
 	if (now - hw->last_tick < DPA_TICK_NS)
 		return;
 	hw->last_tick = now;
@@ -328,7 +330,7 @@ static uint64_t sleep_limit(struct dpa_hw *hw)
 
 	if (hw->listen_off)
 		ns = 2 * DPA_LISTEN_NS;
-	ns = dpa_inject_wait(hw, ns);
+	ns = dpa_meter_wait(hw, dpa_inject_wait(hw, ns));
 	if (!atomic_load_explicit(&hw->live.suspects, memory_order_acquire))
 		return ns;
 	now = dpa_now_ns();
@@ -410,8 +412,10 @@ static enum dpa_sched service_spin(struct dpa_hw *hw)
 		if (atomic_load_explicit(&hw->stop, memory_order_relaxed))
 			break;
 		dpa_own_rest();
-		if (s.passes % 1024 == 1023) /* the work may never end */
+		if (s.passes % 1024 == 1023) { /* the work may never end */
 			dpa_inspect_tick(hw);
+			dpa_meter_tick(hw, dpa_now_ns());
+		}
 	} while (dpa_sched_service(hw, &s, (uint32_t)dpa_progress_once(hw)) == DPA_SPIN);
 	dpa_settle_kicks(hw);
 	return dpa_sched_app_polls(hw) ? DPA_ASSIST : DPA_SLEEP;
@@ -504,4 +508,5 @@ void dpa_service_stop(struct dpa_hw *hw)
 	dpa_wake_self(hw);
 	pthread_join(hw->service, NULL);
 	hw->service_up = false;
+	dpa_meter_stop(hw);
 }

@@ -76,7 +76,26 @@ struct dpa_db {
 	uint32_t pi;	/* SQ producer index after this doorbell, in blocks */
 };
 
-/* 256 = 3 * 64 + 64 */
+/*
+ * Figures of a slot's QP, for tools. Written by the device, some four times a second while a tool
+ * reads them; else old or 0. 2 + 2 + 4 + 2 * 4 + 2 * 8 + 3 * 4 + 2 * 2 = 48 bytes. Counts are modulo
+ * their width, and begin at the first reading.
+ */
+struct dpa_slot_meter {
+	uint16_t seq;	/* odd while it is written */
+	uint16_t rnr;	/* RNR NAKs, received and sent */
+	uint32_t again; /* PSNs that were sent again */
+	uint32_t tx_msgs, rx_msgs;
+	uint64_t tx_bytes, rx_bytes;
+	/* bits 0..23 a PSN. send: the next one; 24..31 what the send queue waits for */
+	uint32_t send;
+	uint32_t una;	 /* the oldest without acknowledgement; 24..31 status of the last error */
+	uint32_t epsn;	 /* the expected one; 24..31 vendor error of it */
+	uint16_t queued; /* blocks of the SQ in use */
+	uint16_t window; /* KiB that congestion control allows in flight; 0xffff: any */
+};
+
+/* 256 = 3 * 64 + 2 * 8 + 48 */
 struct dpa_uar_slot {
 	union {
 		uint64_t word; /* written by the poster, read by the EU */
@@ -85,7 +104,7 @@ struct dpa_uar_slot {
 	/* statistics, written by the poster under its own SQ lock, relaxed */
 	uint64_t doorbells;
 	uint64_t blueflames;
-	uint8_t rsvd[48];
+	struct dpa_slot_meter meter;
 };
 
 /* -------------------------------------------------------------------- WQEs */
@@ -545,6 +564,8 @@ struct dpa_event {
 DPA_ASSERT_(sizeof(struct dpa_db) == 8);
 DPA_ASSERT_(sizeof(struct dpa_uar_slot) == DPA_UAR_SLOT_SIZE);
 DPA_ASSERT_(offsetof(struct dpa_uar_slot, doorbells) == 192);
+DPA_ASSERT_(offsetof(struct dpa_uar_slot, meter) == 208);
+DPA_ASSERT_(sizeof(struct dpa_slot_meter) == 48);
 DPA_ASSERT_(sizeof(struct dpa_wqe_ctrl) == 32);
 DPA_ASSERT_(offsetof(struct dpa_wqe_ctrl, index) == offsetof(struct dpa_db, pi));
 DPA_ASSERT_(offsetof(struct dpa_wqe_ctrl, check) == 24);

@@ -91,15 +91,33 @@ enum dpa_trace_fault { DPA_TRACE_PACKET = 15, DPA_TRACE_VERB, DPA_TRACE_COMPLETI
 enum dpa_trace_run { DPA_TRACE_ACTIVATION, DPA_TRACE_KERNEL, DPA_TRACE_RPC };
 
 /*
- * 0: off. Else what is recorded: trace/trace.h. Written by the thread that follows a request
- * (release), read at each point (relaxed).
+ * 0: off. Else what is recorded: trace/trace.h; and DPA_TRACE_METERS: QPs count their messages for
+ * tools (meter/meter.h). Written by the threads that follow requests (atomic read-modify-write,
+ * release), read at each point (relaxed).
  */
 extern _Atomic uint32_t dpa_trace_gate __attribute__((visibility("hidden")));
+#define DPA_TRACE_METERS 4u
+
+static inline bool dpa_trace_has(uint32_t bits)
+{
+	return __builtin_expect(
+		(atomic_load_explicit(&dpa_trace_gate, memory_order_relaxed) & bits) != 0, 0);
+}
 
 static inline bool dpa_trace_is_on(void)
 {
-	return __builtin_expect(atomic_load_explicit(&dpa_trace_gate, memory_order_relaxed) != 0,
-				0);
+	return dpa_trace_has(~DPA_TRACE_METERS);
+}
+
+static inline bool dpa_meters_are_on(void)
+{
+	return dpa_trace_has(DPA_TRACE_METERS);
+}
+
+/* One of them is on: one branch for both, where a message has both. */
+static inline bool dpa_trace_or_meters(void)
+{
+	return dpa_trace_has(~0u);
 }
 
 /*

@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <stdlib.h>
+#include <dpa_hw_trace.h>
 #include "ctx/cq.h"
 #include "ctx/hw.h"
 #include "ctx/qp.h"
@@ -94,6 +95,8 @@ static void spread_frame(struct dpa_hw_qp *qp, const struct dpa_slot *s, const u
 	e = cqe_of(qp, wq->wqn, s, w.wr_id, syn);
 	if (syn)
 		count_dropped(qp, syn);
+	else if (dpa_meters_are_on())
+		dpa_qp_meter_rx(qp, 1, s->len);
 	if (!dpa_cq_push(wq->rq.cq, &e) || (syn && syn != DPA_SYN_RECV_TOO_SMALL))
 		dpa_wq_fail(wq);
 }
@@ -120,6 +123,8 @@ void dpa_raw_rx(struct dpa_hw_qp *qp, const struct dpa_slot *s, const uint8_t *p
 	e = cqe_of(qp, qp->qpn, s, w->wr_id, syn);
 	if (syn)
 		count_dropped(qp, syn);
+	else if (dpa_meters_are_on())
+		dpa_qp_meter_rx(qp, 1, s->len);
 	dpa_qp_report(qp, qp->recv_cq, &e);
 	if (syn && syn != DPA_SYN_RECV_TOO_SMALL)
 		dpa_qp_to_error(qp);

@@ -64,10 +64,12 @@ void dpa_recv_cqe(struct dpa_hw_qp *qp, uint64_t wr_id, uint8_t opcode, uint8_t 
 			e.src_qpn = qp->dest_qpn;
 		}
 	}
-	if (status)
+	if (status) {
 		dpa_count(qp->hw,
 			  status == DPA_CQE_WR_FLUSH_ERR ? DPA_CNT_resp_cqe_flush_error
 							 : DPA_CNT_resp_cqe_error,
 			  1);
+		dpa_qp_meter_error(qp, status, syndrome);
+	}
 	dpa_qp_report(qp, qp->recv_cq, &e);
 }

@@ -75,6 +75,8 @@ void dpa_complete(struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c, uint8_t st
 			  status == DPA_CQE_WR_FLUSH_ERR ? DPA_CNT_req_cqe_flush_error
 							 : DPA_CNT_req_cqe_error,
 			  1);
+	if (status)
+		dpa_qp_meter_error(qp, status, syndrome);
 	dpa_wqe_done(qp, c->nbb, dpa_wqe_psns(qp, c), report && !qp->tag_sq ? &e : NULL);
 	if (dpa_unlikely(qp->tag_sq))
 		dpa_tag_sent(qp, &e);
@@ -134,8 +136,11 @@ void dpa_seek(struct dpa_hw_qp *qp, uint32_t psn)
 	uint32_t ssn = r->una_ssn;
 	const struct dpa_wqe_ctrl *c;
 
-	if (dpa_trace_is_on() && dpa_psn_diff(psn, r->send_psn) < 0)
-		dpa_trace_event(DPA_TRACE_REWIND, 0, 0, qp->qpn, psn, r->send_psn, 0);
+	if (dpa_psn_diff(psn, r->send_psn) < 0) {
+		dpa_meter_add(&qp->meter.again, (r->send_psn - psn) & DPA_PSN_MASK);
+		if (dpa_trace_is_on())
+			dpa_trace_event(DPA_TRACE_REWIND, 0, 0, qp->qpn, psn, r->send_psn, 0);
+	}
 	while (dpa_psn_diff(psn, first) > 0) {
 		uint32_t n;
 

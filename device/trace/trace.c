@@ -19,12 +19,13 @@
 #include "util/sys.h"
 
 /*
- * The gate: bit 0 all events, bit 1 there is a reader, the rest a number that is never 0 and
- * changes with each switch: threads then find their ring again.
+ * The gate: bit 0 all events, bit 1 there is a reader, bit 2 is that of the meters, the rest a
+ * number that is never 0 and changes with each switch: threads then find their ring again.
  */
 #define GATE_ALL    1u
 #define GATE_READER 2u
-#define GATE_NUMBER 4u
+#define GATE_NUMBER 8u
+_Static_assert(DPA_TRACE_METERS == 4u, "a bit of its own");
 
 /*
  * Where many events are skipped: windows of 2^19 ticks (some 0.2 ms), one in 16. A thread has many
@@ -208,7 +209,7 @@ void dpa_trace_child(void)
 {
 	const int fd = dpa_trace_fd();
 
-	atomic_store_explicit(&dpa_trace_gate, 0, memory_order_relaxed);
+	atomic_store_explicit(&dpa_trace_gate, 0, memory_order_relaxed); /* the meters, too */
 	if (fd >= 0)
 		close(fd);
 	trace.fd = -1;
@@ -222,7 +223,7 @@ void dpa_trace_child(void)
 
 void dpa_trace_set(enum dpa_trace_mode mode, bool reader)
 {
-	uint32_t gate = 0;
+	uint32_t gate = 0, was = atomic_load_explicit(&dpa_trace_gate, memory_order_relaxed);
 
 	if (mode != DPA_TRACE_OFF) {
 		trace.number += GATE_NUMBER;
@@ -231,7 +232,18 @@ void dpa_trace_set(enum dpa_trace_mode mode, bool reader)
 		gate = trace.number | (mode == DPA_TRACE_ALL ? GATE_ALL : 0) |
 		       (reader ? GATE_READER : 0);
 	}
-	atomic_store_explicit(&dpa_trace_gate, gate, memory_order_release);
+	while (!atomic_compare_exchange_weak_explicit(&dpa_trace_gate, &was,
+						      gate | (was & DPA_TRACE_METERS),
+						      memory_order_release, memory_order_relaxed))
+		;
+}
+
+void dpa_meters_set(bool on)
+{
+	if (on)
+		atomic_fetch_or_explicit(&dpa_trace_gate, DPA_TRACE_METERS, memory_order_release);
+	else
+		atomic_fetch_and_explicit(&dpa_trace_gate, ~DPA_TRACE_METERS, memory_order_release);
 }
 
 static uint32_t rings_used(void)
@@ -356,7 +368,8 @@ static bool is_skipped(uint64_t now)
 
 uint64_t dpa_trace_now(void)
 {
-	const uint32_t gate = atomic_load_explicit(&dpa_trace_gate, memory_order_acquire);
+	const uint32_t gate =
+		atomic_load_explicit(&dpa_trace_gate, memory_order_acquire) & ~DPA_TRACE_METERS;
 	uint64_t now;
 
 	if (me.skip && gate == me.gate) { /* first: it is the cost of most events */

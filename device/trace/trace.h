@@ -33,6 +33,8 @@ int dpa_trace_fd(void);
 void dpa_trace_forget(void);
 /* Switch. Not OFF only after dpa_trace_prepare(). reader: count events that are overwritten. */
 void dpa_trace_set(enum dpa_trace_mode mode, bool reader);
+/* Switch the meters (meter/meter.h). Any thread, also beside the other functions. */
+void dpa_meters_set(bool on);
 /* Events that were lost and skipped so far, by all threads. */
 struct dpa_trace_sums {
 	uint64_t lost, skipped;

@@ -454,6 +454,15 @@ static enum step send_step(struct dpa_hw_qp *qp)
 	return STEP_SENT;
 }
 
+/* The socket did not take the packets from psn on. They were not sent, so they are not sent again. */
+static void not_sent(struct dpa_hw_qp *qp, uint32_t psn)
+{
+	const uint32_t again = atomic_load_explicit(&qp->meter.again, memory_order_relaxed);
+
+	dpa_rewind(qp, psn);
+	atomic_store_explicit(&qp->meter.again, again, memory_order_relaxed);
+}
+
 /* Sends packets of a connected QP until the SQ is empty, the ring full or the budget spent. */
 static int run_connected(struct dpa_hw_qp *qp, uint32_t pi)
 {
@@ -514,7 +523,7 @@ static int run_connected(struct dpa_hw_qp *qp, uint32_t pi)
 		 * lost.
 		 */
 		if (qp->type == DPA_QP_RC && unsent != DPA_WIRE_NO_PSN)
-			dpa_rewind(qp, unsent);
+			not_sent(qp, unsent);
 		dpa_schedule(qp, dpa_now_ns() + SOCKET_FULL_NS);
 	}
 	tx->piece = 0;

@@ -307,6 +307,7 @@ static void on_send_write(struct dpa_hw_qp *qp, struct dpa_peer *peer, const str
 		if (!take_receive(qp, peer, s, payload)) {
 			r->nak_sent = true;
 			dpa_count(qp->hw, DPA_CNT_rnr_nak_sent, qp->type == DPA_QP_RC);
+			dpa_meter_add(&qp->meter.rnr, qp->type == DPA_QP_RC);
 			dpa_owe(qp, s->psn, DPA_AETH_RNR | (qp->attr.min_rnr_timer & 0x1f));
 			return;
 		}
@@ -474,6 +475,8 @@ void dpa_responder_rx(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct 
 		/* RNR: it is sent again. Or the QP is in error and keeps nothing. */
 		if (qp->resp.epsn == was || !qp->ooo.list)
 			break;
+		if (dpa_meters_are_on())
+			dpa_qp_meter_rx(qp, 0, s->len);
 		dpa_kept_done(qp);
 	}
 	if (qp->ooo.list && !dpa_resp_failing(&qp->resp))
@@ -537,6 +540,8 @@ uint32_t dpa_writes_end(struct dpa_writes *w)
 		dpa_trace_at(began, DPA_TRACE_RX, (uint16_t)(w->qp->dest_qpn & DPA_QPN_INDEX),
 			     DPA_BTH_RC | DPA_BTH_WRITE_ONLY, w->qp->qpn, r->epsn,
 			     (uint32_t)w->bytes, (uint64_t)dpa_trace_since(began) << 32 | n);
+	if (dpa_meters_are_on())
+		dpa_qp_meter_rx(w->qp, n, w->bytes);
 	if (asked)
 		dpa_owe(w->qp, dpa_psn_add(r->epsn, 63u - (uint32_t)__builtin_clzll(asked)),
 			DPA_AETH_ACK | DPA_AETH_NO_CREDITS);

@@ -233,13 +233,18 @@ DPA_STEP void rx_step(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct 
 		dpa_rx_any(qp, peer, s, payload);
 }
 
-static __attribute__((cold, noinline)) void rx_traced(struct dpa_hw_qp *qp, struct dpa_peer *peer,
-						      const struct dpa_slot *s,
-						      const uint8_t *payload)
+/* The timeline's point of a packet that arrives, and the meter. */
+static __attribute__((cold, noinline)) void rx_noted(struct dpa_hw_qp *qp, struct dpa_peer *peer,
+						     const struct dpa_slot *s,
+						     const uint8_t *payload)
 {
-	const uint64_t began = dpa_trace_now();
+	const uint64_t began = dpa_trace_begin();
+	const uint32_t epsn = qp->resp.epsn, msn = qp->resp.msn;
+	const uint32_t bytes = s->len;
 
 	rx_step(qp, peer, s, payload);
+	if (dpa_meters_are_on() && dpa_connected(qp) && epsn != qp->resp.epsn)
+		dpa_qp_meter_rx(qp, (qp->resp.msn - msn) & DPA_PSN_MASK, bytes);
 	if (began)
 		dpa_trace_at(began, DPA_TRACE_RX, s->src, s->opcode, s->dqpn, s->psn, s->len,
 			     (uint64_t)dpa_trace_since(began) << 32 | 1);
@@ -248,8 +253,8 @@ static __attribute__((cold, noinline)) void rx_traced(struct dpa_hw_qp *qp, stru
 void dpa_transport_rx(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s,
 		      const uint8_t *payload)
 {
-	if (dpa_trace_is_on())
-		rx_traced(qp, peer, s, payload);
+	if (dpa_trace_or_meters())
+		rx_noted(qp, peer, s, payload);
 	else
 		rx_step(qp, peer, s, payload);
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* ud.c - unreliable datagram (IBA 9.8.3, annex A17 for the 40 bytes in front of a receive). */
 #include <errno.h>
+#include <dpa_hw_trace.h>
 #include "ctx/schedule.h"
 #include "ctx/hw.h"
 #include "link/kick.h"
@@ -421,6 +422,8 @@ void dpa_ud_rx(struct dpa_hw_qp *qp, const struct dpa_slot *s, const uint8_t *pa
 	if (syn)
 		goto fail;
 	r->have_wqe = false;
+	if (dpa_meters_are_on())
+		dpa_qp_meter_rx(qp, 1, s->len);
 	dpa_recv_cqe(qp, w->wr_id, DPA_CQE_RECV, DPA_CQE_OK, 0, s->len, s);
 	return;
 fail:

@@ -120,6 +120,15 @@ typedef struct {
 	_Atomic uint32_t v;
 } dpa_qplock_t;
 
+/* True: the caller holds the lock. False: another thread does. */
+static inline bool dpa_qplock_try(dpa_qplock_t *l)
+{
+	uint32_t v = DPA_QPL_FREE;
+
+	return atomic_compare_exchange_strong_explicit(&l->v, &v, DPA_QPL_HELD,
+						       memory_order_acquire, memory_order_relaxed);
+}
+
 /* True: the caller holds the lock. False: it left a note for the holder. */
 static inline bool dpa_qplock_enter_or_note(dpa_qplock_t *l)
 {
