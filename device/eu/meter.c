@@ -30,7 +30,7 @@ static bool lock_is_taken(struct dpa_hw_qp *qp)
 	return false;
 }
 
-/* What only the holder of the QP's lock may read. */
+/* Reads the part that only the holder of the QP's lock may read. */
 static void read_state(struct dpa_hw_qp *qp, struct dpa_meter *m)
 {
 	m->wait = (uint8_t)dpa_req_state(qp);

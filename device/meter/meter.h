@@ -8,7 +8,7 @@
  *                                      DPA_METER_NS the figures of each QP into its UAR slot, and
  *                                      those of the process and its EUs into its entry
  *
- * Nobody calls or wakes a process. Without a lease no figure is counted or written, and no thread
+ * No tool calls or wakes a process. Without a lease no figure is counted or written, and no thread
  * wakes. The figures of a process that was killed stay until its entries are used again.
  */
 #ifndef DPA_METER_H

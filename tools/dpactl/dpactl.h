@@ -29,23 +29,37 @@ struct ctl {
 	const char *image; /* simulate: the program of the DPA */
 	/* capture: how many packets; how long (pcc, too); 0: no end */
 	uint32_t count, seconds;
-	char **program;	     /* trace: the program to start and its arguments; NULL */
-	bool past;	     /* trace: also what was recorded before */
-	int status;	     /* to exit with */
-	struct dpa_board *b; /* NULL: no board (status only) */
+	char **program;		  /* trace: the program to start and its arguments; NULL */
+	bool batch;		  /* top: text, no screen */
+	const char *delay, *sort; /* top; NULL: as usual */
+	bool past;		  /* trace: also what was recorded before */
+	int status;		  /* to exit with */
+	struct dpa_board *b;	  /* NULL: no board (status only) */
 };
 
 /* A command fills in the JSON document, or prints text. */
 typedef void command_fn(struct ctl *c);
 command_fn cmd_status, cmd_ps, cmd_uar, cmd_counters, cmd_config, cmd_decode, cmd_fault,
 	cmd_capture, cmd_dpa, cmd_pcc, cmd_doctor, cmd_enable, cmd_disable, cmd_caps, cmd_link,
-	cmd_simulate, cmd_trace, cmd_explain, cmd_report, cmd_inject;
+	cmd_simulate, cmd_trace, cmd_explain, cmd_report, cmd_inject, cmd_top;
 
 /* main.c */
 _Noreturn void die(int status, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void print_json(struct json_object *o); /* and frees it */
 /* Not NULL: print_json() leaves the object here instead, for report. */
 extern struct json_object **json_taken;
+
+/* A QP of the adapter instance, copied once. */
+struct qp {
+	uint32_t slot, gen; /* of its process */
+	struct dpa_board_qpinfo i;
+	char gid[64];
+};
+/*
+ * ps.c: the QP of a number, by its low 16 bits. False: there is none, or its record is not filled in
+ * yet (or any more).
+ */
+bool qp_read(struct ctl *c, uint32_t index, struct qp *q);
 
 /* ps_cm.c: services and ids of rdma_cm of a process, of n processes */
 struct proc;

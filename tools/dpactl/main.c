@@ -40,19 +40,22 @@ static const struct command {
 	{"report", cmd_report, ANY_BOARD, NOTHING},
 	{"simulate", cmd_simulate, NO_BOARD, ONE_FILE},
 	{"status", cmd_status, ANY_BOARD, NOTHING},
+	{"top", cmd_top, ANY_BOARD, PIDS},
 	{"trace", cmd_trace, ANY_BOARD, PIDS},
 	{"uar", cmd_uar, NEEDS_BOARD, NOTHING},
 	/* clang-format on */
 };
 #define COMMANDS                                                                                   \
-	"status, ps, dpa, uar, counters, config, caps, fault, inject, link, pcc, capture, "        \
+	"status, top, ps, dpa, uar, counters, config, caps, fault, inject, link, pcc, capture, "   \
 	"decode, trace, report, explain, simulate, doctor, enable or disable"
 
 struct options {
 	struct ctl *c;
 	const char *board;
 	const struct command *cmd;
+	bool times; /* --iterations was given */
 };
+#define O_BATCH 0x100 /* an option without a letter of its own */
 
 static const struct command *find_command(const char *name)
 {
@@ -125,6 +128,19 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 	case 'c':
 		o->c->count = parse_number(arg, "number of packets");
 		return 0;
+	case 'n':
+		o->c->count = parse_number(arg, "number of readings");
+		o->times = true;
+		return 0;
+	case O_BATCH:
+		o->c->batch = true;
+		return 0;
+	case 'd':
+		o->c->delay = arg;
+		return 0;
+	case 'o':
+		o->c->sort = arg;
+		return 0;
 	case 's':
 		o->c->seconds = parse_number(arg, "number of seconds");
 		return 0;
@@ -154,6 +170,11 @@ static const struct argp_option option_list[] = {
 	 0},
 	{"image", 'i', "FILE", 0,
 	 "simulate: the image.so of a congestion control program that acts on flows", 0},
+	{"batch", O_BATCH, NULL, 0, "top: print text, no screen; after the word top also -b", 0},
+	{"iterations", 'n', "N", 0, "top -b: end after N readings", 0},
+	{"delay", 'd', "SECONDS", 0, "top: time between two readings, 1 if not set", 0},
+	{"sort", 'o', "KEY", 0,
+	 "top: the first key to sort by: messages, bytes, again, rnr, waiting, id", 0},
 	{"count", 'c', "N", 0, "capture: end after N packets; trace: after N events", 0},
 	{"seconds", 's', "N", 0, "capture, trace, pcc watch, pcc record: end after N seconds", 0},
 	{0},
@@ -162,7 +183,8 @@ static const struct argp_option option_list[] = {
 static const struct argp argp = {
 	.options = option_list,
 	.parser = parse_opt,
-	.args_doc = "COMMAND [PID...]\nfault set SPEC|off|show\ninject PID [SPEC|off|show]\n"
+	.args_doc = "COMMAND [PID...]\ntop [-b] [-n N] [-d SECONDS] [PID...]\nfault set "
+		    "SPEC|off|show\ninject PID [SPEC|off|show]\n"
 		    "link set SPEC|off|show\n"
 		    "capture -w FILE\ntrace -w FILE [PID...]\ntrace -w FILE -- PROGRAM [ARG...]\n"
 		    "report -w FILE\ndecode FILE\nexplain [STATUS [VENDOR_ERR]]\nsimulate SCENARIO "
@@ -173,6 +195,8 @@ static const struct argp argp = {
 	.doc = "Show the software adapter behind dpa0 and its packets, or make its links bad."
 	       "\vCommands:\n"
 	       "  status          the adapter instance: its file, processes, how full it is\n"
+	       "  top [PID...]    processes, QPs and EUs by what they do right now; h shows\n"
+	       "                  the keys; -b -n 1 prints a reading\n"
 	       "  ps [PID...]     processes, their QPs and CQs, placement, state, link\n"
 	       "  dpa [PID...]    what runs on the EUs: threads, kernels and RPCs of libdpa,\n"
 	       "                  activations, run time, last error\n"
@@ -219,6 +243,29 @@ static const struct argp argp = {
 	       "2: wrong use or setting, or no such file.",
 };
 
+/* Behind the word top, -b is that of top(1). */
+static void take_batch(int argc, char **argv)
+{
+	static char batch[] = "--batch";
+	bool top = false;
+
+	for (int i = 1; i < argc; i++) {
+		if (top && strcmp(argv[i], "-b") == 0)
+			argv[i] = batch;
+		top |= strcmp(argv[i], "top") == 0;
+	}
+}
+
+static void check_top(const struct options *o)
+{
+	const struct ctl *c = o->c;
+
+	if (o->cmd->fn != cmd_top && (c->batch || c->delay || c->sort || o->times))
+		die(EXIT_USAGE, "--batch, --iterations, --delay and --sort are for top");
+	if (o->times && !c->batch)
+		die(EXIT_USAGE, "--iterations is for top -b");
+}
+
 /* Mistakes are reported by parse_opt(), in one line. */
 static void parse_args(struct options *o, int argc, char **argv)
 {
@@ -229,6 +276,7 @@ static void parse_args(struct options *o, int argc, char **argv)
 			o->c->program = i + 1 < argc ? &argv[i + 1] : NULL;
 			argc = i;
 		}
+	take_batch(argc, argv);
 	for (int i = 1; i < argc; i++)
 		help |= strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-?") == 0 ||
 			strcmp(argv[i], "--usage") == 0 || strcmp(argv[i], "--version") == 0 ||
@@ -248,7 +296,8 @@ static void parse_args(struct options *o, int argc, char **argv)
 		die(EXIT_USAGE, "trace takes process ids or a program, not both");
 	if (o->c->system && o->cmd->fn != cmd_enable && o->cmd->fn != cmd_disable)
 		die(EXIT_USAGE, "--system is for enable and disable");
-	if (o->cmd->fn != cmd_capture && o->cmd->fn != cmd_trace && o->c->count)
+	check_top(o);
+	if (o->cmd->fn != cmd_capture && o->cmd->fn != cmd_trace && o->c->count && !o->times)
 		die(EXIT_USAGE, "--count is for capture and trace");
 	if (o->cmd->fn != cmd_capture && o->cmd->fn != cmd_trace && o->cmd->fn != cmd_pcc &&
 	    o->c->seconds)

@@ -5,13 +5,6 @@
 #include <board/mr_way.h>
 #include "dpactl.h"
 
-/* A QP of the adapter instance, copied once. */
-struct qp {
-	uint32_t slot, gen;
-	struct dpa_board_qpinfo i;
-	char gid[64];
-};
-
 static bool is_wanted(struct ctl *c, uint32_t pid)
 {
 	for (int i = 0; i < c->npids; i++)
@@ -20,8 +13,7 @@ static bool is_wanted(struct ctl *c, uint32_t pid)
 	return c->npids == 0;
 }
 
-/* An owned QPN whose record is not filled in yet (or any more) is not shown. */
-static bool qp_read(struct ctl *c, uint32_t index, struct qp *q)
+bool qp_read(struct ctl *c, uint32_t index, struct qp *q)
 {
 	uint32_t qpn = c->b->board_num << 16 | index;
 	struct dpa_board_qpinfo *from;
