@@ -43,10 +43,12 @@ static const struct command {
 	{"top", cmd_top, ANY_BOARD, PIDS},
 	{"trace", cmd_trace, ANY_BOARD, PIDS},
 	{"uar", cmd_uar, NEEDS_BOARD, NOTHING},
+	{"web", cmd_web, ANY_BOARD, NOTHING},
 	/* clang-format on */
 };
 #define COMMANDS                                                                                   \
-	"status, top, ps, dpa, uar, counters, config, caps, fault, inject, link, pcc, capture, "   \
+	"status, top, web, ps, dpa, uar, counters, config, caps, fault, inject, link, pcc, "       \
+	"capture, "                                                                                \
 	"decode, trace, report, explain, simulate, doctor, enable or disable"
 
 struct options {
@@ -135,6 +137,11 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 	case O_BATCH:
 		o->c->batch = true;
 		return 0;
+	case 'p':
+		o->c->port = parse_number(arg, "port");
+		if (o->c->port > UINT16_MAX)
+			die(EXIT_USAGE, "--port '%s': use 1 to 65535", arg);
+		return 0;
 	case 'd':
 		o->c->delay = arg;
 		return 0;
@@ -175,6 +182,7 @@ static const struct argp_option option_list[] = {
 	{"delay", 'd', "SECONDS", 0, "top: time between two readings, 1 if not set", 0},
 	{"sort", 'o', "KEY", 0,
 	 "top: the first key to sort by: messages, bytes, again, rnr, waiting, id", 0},
+	{"port", 'p', "N", 0, "web: listen on this port, not on any", 0},
 	{"count", 'c', "N", 0, "capture: end after N packets; trace: after N events", 0},
 	{"seconds", 's', "N", 0, "capture, trace, pcc watch, pcc record: end after N seconds", 0},
 	{0},
@@ -183,20 +191,23 @@ static const struct argp_option option_list[] = {
 static const struct argp argp = {
 	.options = option_list,
 	.parser = parse_opt,
-	.args_doc = "COMMAND [PID...]\ntop [-b] [-n N] [-d SECONDS] [PID...]\nfault set "
-		    "SPEC|off|show\ninject PID [SPEC|off|show]\n"
-		    "link set SPEC|off|show\n"
-		    "capture -w FILE\ntrace -w FILE [PID...]\ntrace -w FILE -- PROGRAM [ARG...]\n"
-		    "report -w FILE\ndecode FILE\nexplain [STATUS [VENDOR_ERR]]\nsimulate SCENARIO "
-		    "[-w FILE]\n"
-		    "pcc [list|params|counters|enable|disable|count|clear|set|watch]\n"
-		    "pcc record [-w FILE]\n"
-		    "enable|disable --system",
+	.args_doc =
+		"COMMAND [PID...]\ntop [-b] [-n N] [-d SECONDS] [PID...]\nweb [-p PORT]\nfault set "
+		"SPEC|off|show\ninject PID [SPEC|off|show]\n"
+		"link set SPEC|off|show\n"
+		"capture -w FILE\ntrace -w FILE [PID...]\ntrace -w FILE -- PROGRAM [ARG...]\n"
+		"report -w FILE\ndecode FILE\nexplain [STATUS [VENDOR_ERR]]\nsimulate SCENARIO "
+		"[-w FILE]\n"
+		"pcc [list|params|counters|enable|disable|count|clear|set|watch]\n"
+		"pcc record [-w FILE]\n"
+		"enable|disable --system",
 	.doc = "Show the software adapter behind dpa0 and its packets, or make its links bad."
 	       "\vCommands:\n"
 	       "  status          the adapter instance: its file, processes, how full it is\n"
 	       "  top [PID...]    processes, QPs and EUs by what they do right now; h shows\n"
 	       "                  the keys; -b -n 1 prints a reading\n"
+	       "  web             the same as a page, and the map of UAR pages: open the address\n"
+	       "                  that it prints; on this host only, until Ctrl-C\n"
 	       "  ps [PID...]     processes, their QPs and CQs, placement, state, link\n"
 	       "  dpa [PID...]    what runs on the EUs: threads, kernels and RPCs of libdpa,\n"
 	       "                  activations, run time, last error\n"
@@ -262,6 +273,8 @@ static void check_top(const struct options *o)
 
 	if (o->cmd->fn != cmd_top && (c->batch || c->delay || c->sort || o->times))
 		die(EXIT_USAGE, "--batch, --iterations, --delay and --sort are for top");
+	if (o->cmd->fn != cmd_web && c->port)
+		die(EXIT_USAGE, "--port is for web");
 	if (o->times && !c->batch)
 		die(EXIT_USAGE, "--iterations is for top -b");
 }
