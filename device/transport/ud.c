@@ -423,7 +423,7 @@ void dpa_ud_rx(struct dpa_hw_qp *qp, const struct dpa_slot *s, const uint8_t *pa
 		goto fail;
 	r->have_wqe = false;
 	if (dpa_meters_are_on())
-		dpa_qp_meter_rx(qp, 1, s->len);
+		dpa_qp_meter_rx(qp, 1, s->len - GRH_BYTES);
 	dpa_recv_cqe(qp, w->wr_id, DPA_CQE_RECV, DPA_CQE_OK, 0, s->len, s);
 	return;
 fail:
