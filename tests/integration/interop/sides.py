@@ -154,8 +154,10 @@ class Theirs(Side):
             return True
         if tcp:
             return self.machine.listening(tcp)
-        pid = self.machine.sh(f"cat /tmp/{n}.own")[1].strip()
-        return f"pid {pid} " in self.machine.sh("rdma resource show cm_id | grep LISTEN")[1]
+        # the kernel names the thread that made the id
+        threads = self.machine.sh(f"ls /proc/$(cat /tmp/{n}.own)/task")[1].split()
+        listens = self.machine.sh("rdma resource show cm_id | grep LISTEN")[1]
+        return any(f"pid {t} " in listens for t in threads)
 
     def member(self, group):
         return group in self.machine.sh("ip maddr show")[1]
