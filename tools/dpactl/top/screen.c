@@ -27,15 +27,14 @@ static const char *const help[] = {
 	"Enter      the page of a QP; Escape: back",
 	"m b a n w i  sort by messages, bytes, sent again, RNR, waiting, id",
 	"r          the other way round",
-	"/          show rows with a text only: a program, a PID, a QPN, a state; Enter ends it",
+	"/          show rows with a text only (program, PID, QPN, state); Enter ends it",
 	"up down, PgUp PgDn, Home End   select a row",
 	"q, Ctrl-C  end",
 	"",
 	"OUT, IN    messages and bytes per second that the QP sent, and that arrived",
 	"AGAIN      PSNs that were sent again; RNR: NAKs because of a missing receive",
-	"WAIT       acks: of its peer; room: in the ring to it; timer: of a retry; !: an error",
-	"THREAD     POLLS: the program does; WAITS: it sleeps until an event; SLEEPS: nothing to "
-	"do",
+	"WAIT       acks: of the peer; room: in the ring; timer: of a retry; !: an error",
+	"THREAD     POLLS: the program does; WAITS: for an event; SLEEPS: nothing to do",
 };
 
 /* Rows of the table that the window has room for. */
