@@ -140,8 +140,9 @@ static const struct word comps[] = {
 /* Values of enum ibv_event_type. */
 static const struct word events[] = {
 	{"QP_FATAL", 1},
+	{"PORT_ERR", DPA_INJECT_PORT_ERR},
 	{"SRQ_LIMIT_REACHED", 15},
-	{"GID_CHANGE", 18},
+	{"GID_CHANGE", DPA_INJECT_GID_CHANGE},
 	{NULL, 0},
 };
 /* Values of enum rdma_cm_event_type. */
@@ -233,7 +234,14 @@ static bool take_point(const char **s, struct dpa_inject_rule *r)
 	return r->call >= 0;
 }
 
-/* A late event needs a time. */
+/* Events of the port and the device: they need no completion, and what they begin may end by itself. */
+static bool is_outage(const struct dpa_inject_rule *r)
+{
+	return r->line == DPA_INJECT_EVENT &&
+	       (r->effect == DPA_INJECT_DEVICE_FATAL || r->effect == DPA_INJECT_PORT_ERR);
+}
+
+/* A late event needs a time, an outage may have one. */
 static bool take_effect(const char **s, struct dpa_inject_rule *r)
 {
 	const struct word *table = r->line == DPA_INJECT_CALL ? errnos : lines[r->line].effects;
@@ -245,7 +253,8 @@ static bool take_effect(const char **s, struct dpa_inject_rule *r)
 	if (**s != ':')
 		return !late;
 	++*s;
-	return late && dpa_units_time(s, DPA_INJECT_TIME_MAX, &r->time);
+	return (late || is_outage(r)) && dpa_units_time(s, DPA_INJECT_TIME_MAX, &r->time) &&
+	       (late || r->time);
 }
 
 static bool take_qpn(const char **s, uint32_t *qpn)
@@ -359,7 +368,7 @@ static bool keys_fit(const struct dpa_inject_rule *r, unsigned seen)
 static bool by_time(const struct dpa_inject_rule *r)
 {
 	return r->line == DPA_INJECT_EVENT && r->after &&
-	       (r->effect == 8 || r->effect == 10 || r->effect == 18);
+	       (is_outage(r) || r->effect == DPA_INJECT_GID_CHANGE);
 }
 
 static bool take_rule(const char **s, struct dpa_inject_rule *out)

@@ -39,11 +39,14 @@ enum dpa_inject_line {
 
 enum dpa_inject_comp { DPA_INJECT_LOST = 1, DPA_INJECT_LATE };
 
+/* Events that come also without a completion; values of enum ibv_event_type. */
+enum { DPA_INJECT_DEVICE_FATAL = 8, DPA_INJECT_PORT_ERR = 10, DPA_INJECT_GID_CHANGE = 18 };
+
 struct dpa_inject_rule {
 	enum dpa_inject_line line;
 	int call;      /* line CALL: index in the list of calls; else 0 */
 	int effect;    /* errno; wc status; enum dpa_inject_comp; type of the event */
-	uint64_t time; /* ns: of a late event */
+	uint64_t time; /* ns: of a late event; of an outage, 0: it does not end by itself */
 	/* when: */
 	uint64_t n, times; /* from the n-th on, so many; times of p: at most so many */
 	uint32_t ppm;	   /* 0: n counts; n 0, too: at the time `after` */

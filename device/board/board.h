@@ -25,7 +25,7 @@
  * the meaning of a word, takes the next number. Processes with another number are refused; the
  * message names both versions.
  */
-#define DPA_BOARD_LAYOUT    23
+#define DPA_BOARD_LAYOUT    24
 #define DPA_BOARD_PROCS	    4096  /* a process costs 4 KiB + 256 bytes */
 #define DPA_BOARD_QPNS	    65536 /* index part of a QPN; at most DPA_MAX_QP are in use */
 #define DPA_BOARD_UAR_PAGES 2048  /* * DPA_UAR_SLOTS = DPA_MAX_QP slots */
@@ -55,11 +55,13 @@ enum dpa_board_ask_what {
 	DPA_ASK_FAULT,
 	DPA_ASK_CAPTURE,
 	DPA_ASK_LINK,
+	DPA_ASK_PORT,	  /* DPA_BOARD_PORT_DOWN, or "" */
 	DPA_ASK_TIMELINE, /* "WORD@TOOL" as the setting `timeline`, or "" */
 	DPA_ASKS
 };
-#define DPA_BOARD_ASK_TEXT 248
-#define DPA_BOARD_ASK_OWN  UINT32_MAX
+#define DPA_BOARD_ASK_TEXT  248
+#define DPA_BOARD_ASK_OWN   UINT32_MAX
+#define DPA_BOARD_PORT_DOWN "down"
 
 #define DPA_BOARD_METER_EUS 16 /* EUs of a process that tools see */
 
@@ -116,7 +118,8 @@ struct dpa_board_proc {
 	 */
 	_Atomic uint64_t meter_at;
 	_Atomic uint32_t meter_own, meter_eu[DPA_BOARD_METER_EUS];
-	uint8_t rsvd[256 - 212];
+	_Atomic uint32_t asked_port; /* like asked[] */
+	uint8_t rsvd[256 - 216];
 };
 
 /* The word that records which generation of a request the process has carried out. */
@@ -126,6 +129,8 @@ static inline _Atomic uint32_t *dpa_proc_asked(struct dpa_board_proc *p,
 	switch (what) {
 	case DPA_ASK_LINK:
 		return &p->asked_link;
+	case DPA_ASK_PORT:
+		return &p->asked_port;
 	case DPA_ASK_TIMELINE:
 		return &p->asked_timeline;
 	default:

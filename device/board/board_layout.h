@@ -12,6 +12,7 @@
  *   0x020000  UAR list    16 KiB   2048 * 8
  *   0x040000  multicast  128 KiB   4096 * 32
  *   0x060000  flows      512 KiB   512 * 1024
+ *   0x100000  injections   1 MiB   256 * 4096: failures that are injected into a process
  *   0x200000  QPNs         1 MiB   65536 * 16
  *   0x300000  UAR pages  512 KiB   2048 * 256: owner words
  *   0x380000  XRC domains 128 KiB  4096 * 32
@@ -171,7 +172,9 @@ struct dpa_board_head {
 	struct dpa_board_refusal refusals[DPA_BOARD_REFUSALS];
 	/* ---- 2640: meter/meter.h. CLOCK_MONOTONIC ns; CAS (relaxed) by tools, read by processes */
 	_Atomic uint64_t meter_until;
-	uint8_t rsvd2[3072 - 2648];
+	/* ---- 2648: as ask */
+	struct dpa_board_ask ask_port;
+	uint8_t rsvd2[3072 - 2904];
 	/* ---- 3072: last poller of each processor (relaxed); a hint for dpa_shares_cpu() */
 	_Atomic uint32_t poller[DPA_BOARD_CPUS];
 };
@@ -620,6 +623,7 @@ _Static_assert(sizeof(struct dpa_board_ask) == 256, "ask");
 _Static_assert(offsetof(struct dpa_board_head, ask) == 1536, "head");
 _Static_assert(offsetof(struct dpa_board_head, ask_link) == 512, "head");
 _Static_assert(offsetof(struct dpa_board_head, ask_timeline) == 768, "head");
+_Static_assert(offsetof(struct dpa_board_head, ask_port) == 2648, "head");
 _Static_assert(offsetof(struct dpa_board_head, steer) == 2048, "head");
 _Static_assert(sizeof(struct dpa_board_steer) == 32, "steer");
 _Static_assert(offsetof(struct dpa_board_head, mcast_used) == 2080, "head");

@@ -460,7 +460,7 @@ static int open_ctx(uint32_t id, const struct dpa_hw_open_attr *attr, struct dpa
 		ctx->event_arg = attr->event_arg;
 		pthread_mutex_lock(&ctx->hw->ctl);
 		ctx->id = id ? id : ++ctx->hw->next.ctx_id;
-		ctx->told_state = atomic_load_explicit(&ctx->port->state, memory_order_relaxed);
+		ctx->told_state = dpa_port_state(ctx->port);
 		ctx->next = ctx->hw->ctxs;
 		ctx->hw->ctxs = ctx;
 		ctx->hw->board->self->nctx += !id;

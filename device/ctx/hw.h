@@ -262,6 +262,9 @@ struct dpa_hw {
 		bool on;
 		uint64_t at, due, cpu;
 	} meter;
+	bool told_down; /* service thread: contexts have been told that the port is down */
+	/* service thread: when an injected outage of the port ends (ns); 0: none, UINT64_MAX: not by itself */
+	uint64_t port_up_at;
 	/*
 	 * Adaptive polling (eu/sched.c). ignored: number of sleeps during which the application's
 	 * polling is ignored; written by the service thread, read by pollers (relaxed). backoff and

@@ -94,11 +94,21 @@ DPA_STEP struct dpa_hw_qp *enter_qp(struct dpa_hw *hw, const struct dpa_slot *s,
 	return qp;
 }
 
-/* True: the packet was shown, and the QP is no longer locked. */
+/* True: the packet was shown or dropped, and the QP is no longer locked. */
 static bool is_inspected(struct dpa_hw_qp *qp, struct dpa_rx *rx, const struct dpa_slot *s,
 			 const uint8_t *payload)
 {
+	struct dpa_hw *hw = rx->peer->hw;
+
 	dpa_run_end(qp);
+	if (dpa_port_is_down(hw)) {
+		dpa_count(hw, DPA_CNT_rx_dropped, 1);
+		dpa_qp_leave(qp);
+		return true;
+	}
+	/* frames do not show that an ownership epoch begins */
+	if (qp->xrcd && !dpa_branch_rx(qp, rx->peer, s))
+		return false;
 	return dpa_inspect_slot(qp, rx->peer, s, payload);
 }
 
@@ -137,7 +147,9 @@ DPA_STEP struct dpa_hw_qp *drain_step(struct dpa_rx *rx, const struct dpa_slot *
 	payload = slot_payload(rx, s, &units);
 	t->slots = 1;
 	t->dnext = units ? s->data + units : rx->dnext;
-	if (dpa_unlikely(s->opcode >= DPA_LINK_ROOM)) {
+	if (dpa_unlikely(s->opcode >= DPA_LINK_LOST)) {
+		if (s->opcode == DPA_LINK_LOST)
+			return cur;
 		if (payload && s->opcode == DPA_LINK_FRAME) {
 			leave_qp(cur, acks);
 			dpa_forward_take(hw, s, payload);
@@ -159,13 +171,11 @@ DPA_STEP struct dpa_hw_qp *drain_step(struct dpa_rx *rx, const struct dpa_slot *
 		}
 		dpa_transport_no_qp(hw, rx, s);
 	} else if (dpa_unlikely(qp->type != DPA_QP_RC || qp->slow.foreign) &&
-		   dpa_rx_must_wait(qp, rx->peer, s)) {
+		   !dpa_port_is_down(hw) && dpa_rx_must_wait(qp, rx->peer, s)) {
 		t->slots = 0;
 		return qp;
 	} else if (dpa_unlikely(atomic_load_explicit(&hw->inspect, memory_order_relaxed) &
-				DPA_INSPECT_FRAMES) &&
-		   /* frames do not show that an ownership epoch begins */
-		   (!qp->xrcd || dpa_branch_rx(qp, rx->peer, s)) &&
+				DPA_INSPECT_LOOK) &&
 		   is_inspected(qp, rx, s, payload))
 		qp = NULL;
 	else

@@ -59,6 +59,26 @@ void dpa_inject_open(struct dpa_hw *hw)
 		show_rules(r, 0);
 }
 
+/* ---------------------------------------------------------------------- port */
+
+/* ns: how long; 0: until the rules change. A port that is down stays down for the longer time. */
+static void take_port_down(struct dpa_hw *hw, uint64_t now, uint64_t ns)
+{
+	uint64_t end = ns ? now + ns : UINT64_MAX;
+
+	if (end > hw->port_up_at)
+		hw->port_up_at = end;
+	dpa_inspect_down(hw, true);
+}
+
+static void bring_port_up(struct dpa_hw *hw)
+{
+	if (!hw->port_up_at)
+		return;
+	hw->port_up_at = 0;
+	dpa_inspect_down(hw, false);
+}
+
 static void follow_request(struct dpa_hw *hw)
 {
 	struct dpa_board_inject *r = dpa_board_inject_mine(hw->board, false);
@@ -76,6 +96,7 @@ static void follow_request(struct dpa_hw *hw)
 	}
 	dpa_inject_set(&spec);
 	switch_paths(hw);
+	bring_port_up(hw);
 	show_rules(r, gen);
 	dpa_log(hw, DPA_LOG_INFO, "failures to inject: %s", text);
 }
@@ -93,9 +114,16 @@ static void tell_contexts(struct dpa_hw *hw, uint32_t type)
 	pthread_mutex_unlock(&hw->ctl);
 }
 
-static void raise_event(struct dpa_hw *hw, int type, uint64_t ns)
+/* The service thread tells the contexts of a port that is down, or up again. */
+static void raise_event(struct dpa_hw *hw, int type, uint64_t now, uint64_t ns)
 {
-	tell_contexts(hw, (uint32_t)type);
+	switch (type) {
+	case DPA_EVENT_PORT_ERR:
+		take_port_down(hw, now, ns);
+		break;
+	default:
+		tell_contexts(hw, (uint32_t)type);
+	}
 }
 
 void dpa_inject_tick(struct dpa_hw *hw, uint64_t now)
@@ -105,13 +133,17 @@ void dpa_inject_tick(struct dpa_hw *hw, uint64_t now)
 
 	follow_request(hw);
 	while ((type = dpa_inject_raised(&ns)) >= 0 || (type = dpa_inject_timed(now, &ns)) >= 0)
-		raise_event(hw, type, ns);
+		raise_event(hw, type, now, ns);
+	if (dpa_unlikely(hw->port_up_at) && now >= hw->port_up_at)
+		bring_port_up(hw);
 }
 
 uint64_t dpa_inject_wait(struct dpa_hw *hw, uint64_t ns)
 {
 	uint64_t due = dpa_inject_due(), now;
 
+	if (hw->port_up_at && hw->port_up_at < due)
+		due = hw->port_up_at;
 	if (due == UINT64_MAX)
 		return ns;
 	now = dpa_now_ns();

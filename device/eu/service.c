@@ -37,7 +37,7 @@ static void tell_states(struct dpa_hw *hw)
 {
 	pthread_mutex_lock(&hw->ctl);
 	for (struct dpa_hw_ctx *c = hw->ctxs; c; c = c->next) {
-		uint32_t state = atomic_load_explicit(&c->port->state, memory_order_relaxed);
+		uint32_t state = dpa_port_state(c->port);
 		struct dpa_event ev = {.type = state == DPA_PORT_ACTIVE ? DPA_EVENT_PORT_ACTIVE
 									: DPA_EVENT_PORT_ERR,
 				       .port = 1};
@@ -49,6 +49,17 @@ static void tell_states(struct dpa_hw *hw)
 			c->event(c->event_arg, &ev);
 	}
 	pthread_mutex_unlock(&hw->ctl);
+}
+
+/* The port was taken down on purpose, or no longer. */
+static void tell_down(struct dpa_hw *hw)
+{
+	bool down = atomic_load_explicit(&hw->port.down, memory_order_relaxed);
+
+	if (down == hw->told_down)
+		return;
+	hw->told_down = down;
+	tell_states(hw);
 }
 
 static void port_changed(void *arg, enum dpa_port_change what)
@@ -305,6 +316,7 @@ static void service_tick(struct dpa_hw *hw)
 		dpa_udp_tick(hw);
 	dpa_inspect_tick(hw);
 	dpa_inject_tick(hw, now);
+	tell_down(hw);
 	dpa_meter_tick(hw, now);
 	if (now - hw->last_tick < DPA_TICK_NS)
 		return;

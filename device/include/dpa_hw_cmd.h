@@ -139,7 +139,7 @@ int dpa_hw_counter_file(const char *board, const char *name, char *text, size_t 
 /*
  * Text about the objects of an adapter instance. Name "counts": one line "NAME NUMBER" for each
  * kind of object. Name "qps/N": one line "QPN TYPE STATE PEER PID PSN" for each QP from number N
- * on, as far as there is room. board: path of its file, NULL: the default one. Needs no open
+ * on, as far as there is room. Name "port": "down" if dpactl took the port down, else "up". board: path of its file, NULL: the default one. Needs no open
  * device. Returns the length, or -1 and errno (EPROTO: of another version).
  */
 int dpa_hw_board_file(const char *board, const char *name, char *text, size_t len);

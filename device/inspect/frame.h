@@ -30,7 +30,10 @@ enum { DPA_INSPECT_CAPTURE = 1, DPA_INSPECT_FAULT = 2, DPA_INSPECT_MODEL = 4 };
 #define DPA_INSPECT_FRAMES (DPA_INSPECT_CAPTURE | DPA_INSPECT_FAULT | DPA_INSPECT_MODEL)
 /* Failures are injected into completions: no frame is looked at, but QPs take no fast path. */
 #define DPA_INSPECT_INJECT 8u
-#define DPA_INSPECT_TX	   (DPA_INSPECT_CAPTURE | DPA_INSPECT_FAULT)
+/* The port is down: no packet of this process leaves or arrives, on any link. */
+#define DPA_INSPECT_DOWN   16u
+#define DPA_INSPECT_LOOK   (DPA_INSPECT_FRAMES | DPA_INSPECT_DOWN) /* of a packet that arrives */
+#define DPA_INSPECT_TX	   (DPA_INSPECT_CAPTURE | DPA_INSPECT_FAULT | DPA_INSPECT_DOWN)
 
 enum dpa_inspect_at {
 	DPA_AT_TX, /* UDP, before the socket: capture and faults */

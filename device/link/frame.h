@@ -51,6 +51,12 @@ void dpa_pkt_of_slot(const struct dpa_slot *s, struct dpa_roce_pkt *pkt);
 
 /* ---- capture and faults: inspect.c, fault.c, capture.c ---- */
 
+/* True while the port is down: dpa_inspect_down(). */
+static inline bool dpa_port_is_down(const struct dpa_hw *hw)
+{
+	return atomic_load_explicit(&hw->inspect, memory_order_relaxed) & DPA_INSPECT_DOWN;
+}
+
 /*
  * Pass a frame through capture and faults. Calls emit(arg, frame) for each frame that goes on:
  * none, one or more, now or later (from dpa_inspect_poll()), possibly damaged. arg stays valid

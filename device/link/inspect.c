@@ -25,7 +25,8 @@
 #include "tables/tables.h"
 
 #define CHECK_NS 100000000ull
-#define ASKS	 (DPA_ASK_LINK + 1) /* the requests that are followed here */
+/* the requests that are followed here: DPA_ASK_TIMELINE is not */
+#define ASKS	 (DPA_ASK_PORT + 1)
 
 struct dpa_inspect {
 	dpa_spin_t lock; /* protects fault and model */
@@ -35,8 +36,9 @@ struct dpa_inspect {
 	dpa_spin_t
 		arrivals; /* one thread at a time lets frames of the model arrive, in their order */
 	dpa_spin_t words; /* bits of the rings */
-	pthread_mutex_t follow; /* protects the following */
-	bool own[ASKS];		/* a setting of this process for faults or a network */
+	pthread_mutex_t follow;	  /* protects the following */
+	bool own[ASKS];		  /* a setting of this process for faults or a network */
+	bool rule_down, all_down; /* who has taken the port down */
 	_Atomic uint32_t seen[ASKS];
 	struct dpa_capture *capture;
 	uint64_t checked; /* time of the last check of the tool */
@@ -311,6 +313,8 @@ bool dpa_inspect_only_drops(struct dpa_hw *hw)
 	const struct dpa_fault *q = &hw->insp->fault;
 	bool only = faults_on(hw) && !is_captured(hw);
 
+	if (dpa_port_is_down(hw))
+		return true;
 	dpa_spin_lock(&hw->insp->lock);
 	for (uint32_t k = 0; k < DPA_FAULT_KINDS; k++)
 		only &= k == DPA_FAULT_DROP || !q->spec.ppm[k];
@@ -324,6 +328,8 @@ bool dpa_inspect_drops(struct dpa_hw *hw, const uint8_t *p, uint32_t n)
 	struct dpa_inspect *in = hw->insp;
 	struct dpa_fault_act a = {0};
 
+	if (dpa_port_is_down(hw))
+		return true;
 	dpa_spin_lock(&in->lock);
 	if (dpa_fault_meant(&in->fault.spec, p, n))
 		dpa_fault_decide(&in->fault.spec, in->fault.index++, n, &a);
@@ -382,6 +388,16 @@ uint64_t dpa_inspect_due(struct dpa_hw *hw)
 
 /* ------------------------------------------------------- rings of shared memory */
 
+/* A ring of the wire is not one that a peer reads: its packets are lost where they leave. */
+static void set_tx_down(struct dpa_tx *tx, bool down)
+{
+	if (tx->peer->wire)
+		return;
+	if (down)
+		atomic_store_explicit(&tx->shm->lossy, 1, memory_order_release);
+	atomic_store_explicit(&tx->down, down, memory_order_relaxed);
+}
+
 void dpa_inspect_lanes(struct dpa_peer *p)
 {
 	struct dpa_hw *hw = p->hw;
@@ -395,17 +411,19 @@ void dpa_inspect_lanes(struct dpa_peer *p)
 		struct dpa_lane_shm *shm =
 			atomic_load_explicit(&p->rx[i].shm, memory_order_acquire);
 
+		set_tx_down(&p->tx[i], bits & DPA_INSPECT_DOWN);
 		if (!shm)
 			continue;
 		/*
 		 * once lossy, always lossy: a packet lost just before the end still needs its timer
 		 */
-		lossy = (bits & (DPA_INSPECT_FAULT | DPA_INSPECT_MODEL)) ||
+		lossy = (bits & (DPA_INSPECT_FAULT | DPA_INSPECT_MODEL | DPA_INSPECT_DOWN)) ||
 			atomic_load_explicit(&shm->lossy, memory_order_relaxed);
 		pull = hw->cfg.pull == DPA_CFG_PULL_AUTO && p->can_pull &&
-		       !(bits & DPA_INSPECT_FRAMES) && !lossy;
+		       !(bits & DPA_INSPECT_LOOK) && !lossy;
 		atomic_store_explicit(&shm->pull, pull, memory_order_release);
-		atomic_store_explicit(&shm->lossy, lossy, memory_order_release);
+		if (lossy)
+			atomic_store_explicit(&shm->lossy, 1, memory_order_release);
 	}
 	if (hw->insp)
 		dpa_spin_unlock(&hw->insp->words);
@@ -435,6 +453,32 @@ void dpa_inspect_inject(struct dpa_hw *hw, bool on)
 	pthread_mutex_lock(&hw->insp->follow);
 	set_bit(hw, DPA_INSPECT_INJECT, on);
 	pthread_mutex_unlock(&hw->insp->follow);
+}
+
+/* Context: in->follow. */
+static void set_down(struct dpa_hw *hw)
+{
+	bool down = hw->insp->rule_down || hw->insp->all_down;
+
+	dpa_port_set_down(&hw->port, down);
+	set_bit(hw, DPA_INSPECT_DOWN, down);
+	dpa_log(hw, DPA_LOG_INFO, "port: %s", down ? "down" : "up");
+}
+
+void dpa_inspect_down(struct dpa_hw *hw, bool down)
+{
+	pthread_mutex_lock(&hw->insp->follow);
+	if (hw->insp->rule_down != down) {
+		hw->insp->rule_down = down;
+		set_down(hw);
+	}
+	pthread_mutex_unlock(&hw->insp->follow);
+}
+
+static void follow_port(struct dpa_hw *hw, const char *text)
+{
+	hw->insp->all_down = strcmp(text, DPA_BOARD_PORT_DOWN) == 0;
+	set_down(hw);
 }
 
 static int set_faults(struct dpa_hw *hw, const struct dpa_fault_spec *spec)
@@ -527,7 +571,9 @@ static void follow_ask(struct dpa_hw *hw, enum dpa_board_ask_what what)
 			return; /* not yet; checked again at the next tick */
 		set_bit(hw, DPA_INSPECT_CAPTURE, dpa_capture_on(in->capture));
 	} else if (!in->own[what]) {
-		if (what == DPA_ASK_FAULT)
+		if (what == DPA_ASK_PORT)
+			follow_port(hw, text);
+		else if (what == DPA_ASK_FAULT)
 			follow_faults(hw, text);
 		else
 			follow_link(hw, text);

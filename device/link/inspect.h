@@ -26,6 +26,12 @@ void dpa_inspect_abandon(struct dpa_hw *hw); /* forked child: closes the descrip
 void dpa_inspect_tick(struct dpa_hw *hw);
 /* Failures are injected into completions, or no longer. Context: no lock held. */
 void dpa_inspect_inject(struct dpa_hw *hw, bool on);
+/*
+ * An injected failure takes the port of this process down, or no longer. `dpactl port` does the same
+ * for all processes of the adapter: the port is up if neither does. While it is down packets are lost on
+ * each link in both directions, and dpa_port_state() is DOWN. Context: no lock held.
+ */
+void dpa_inspect_down(struct dpa_hw *hw, bool down);
 /* A peer ends, and its rings have been read: frames of it that are held back arrive now. */
 void dpa_inspect_last(struct dpa_peer *p);
 /*

@@ -21,7 +21,8 @@
  *
  *   pull, lossy   The consumer writes them whenever they change (release), the producer reads them
  *                 (relaxed) for each packet: whether process_vm_readv reaches the producer, and
- *                 whether packets may be lost here.
+ *                 whether packets may be lost here. lossy never becomes 0 again, and the producer
+ *                 sets it, too, when its own port goes down.
  *
  *   job           Cooperative copy: a large message that the consumer reads. The producer copies
  *                 segments of it while it polls. Contract below and in device/payload/pull.c.
@@ -71,6 +72,8 @@ enum dpa_pkt_flags {
 
 /* Opcodes of entries in addition to those of the BTH. They are never on a wire. */
 enum {
+	/* Of a process whose port is down: the consumer drops it. */
+	DPA_LINK_LOST = 0xf8,
 	/* A responder has no room for a request, or has room again (ask.c). */
 	DPA_LINK_ROOM = 0xf9,
 	/* A requester asks whether all its packets were processed, and the answer (ask.c). */
@@ -293,6 +296,8 @@ struct dpa_tx {
 	bool corked;
 	/* under lock: send a lone packet and a shorter one behind it in one datagram */
 	bool together;
+	/* the port is down: nothing that this process sends arrives (relaxed; link/inspect.c) */
+	_Atomic bool down;
 	uint32_t piece; /* under lock: bytes that leave at once; 0: as many as possible */
 	/*
 	 * Under lock: number of XRC targets whose ACK found no room. XRC messages wait behind those
@@ -436,6 +441,10 @@ static inline void dpa_lane_publish(struct dpa_tx *tx, struct dpa_slot *s)
 
 	if (dpa_trace_is_on())
 		dpa_lane_trace(s);
+	/* what is passed on for another process is not sent by this one */
+	if (dpa_unlikely(atomic_load_explicit(&tx->down, memory_order_relaxed)) &&
+	    s->opcode != DPA_LINK_FRAME)
+		s->opcode = DPA_LINK_LOST;
 	tx->dhead = tx->dres;
 	/* the watchdog reads it without the lock */
 	__atomic_store_n(&tx->head, head, __ATOMIC_RELAXED);

@@ -2,7 +2,7 @@
 /*
  * sock.c - connects two processes of a board.
  *
- * One process connects to the other's abstract socket "\0dpa/<board>/<slot>.<generation>" and both
+ * One process connects to the other's abstract socket (dpa_board_sock_name()) and both
  * send a hello with five descriptors: rings, exported tables (read-only), wake-up page, the wake-up
  * eventfds of its progress thread and of its waiting application. The memory that replaces
  * registered memory is not among them: a peer that needs it takes it from the kernel, if the kernel
@@ -23,6 +23,7 @@
 #include <sys/syscall.h>
 #include <sys/un.h>
 #include <unistd.h>
+#include "board/sock_name.h"
 #include "ctx/hw.h"
 #include "ctx/copy.h"
 #include "link/peer.h"
@@ -43,17 +44,6 @@ struct hello {
 
 /* REFUSED: the sender had no descriptor left for its hello; it carries none. */
 enum hello_kind { HELLO_WANTS_ANSWER, HELLO_ANSWER, HELLO_REFUSED };
-
-static socklen_t sock_name(struct sockaddr_un *sa, const struct dpa_board *b, uint32_t slot,
-			   uint32_t gen)
-{
-	int n;
-
-	memset(sa, 0, sizeof(*sa));
-	sa->sun_family = AF_UNIX;
-	n = snprintf(sa->sun_path + 1, sizeof(sa->sun_path) - 1, "dpa/%s/%u.%u", b->id, slot, gen);
-	return (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n);
-}
 
 static int ep_add(struct dpa_hw *hw, int fd, uint64_t data)
 {
@@ -245,7 +235,7 @@ void dpa_sock_connect(struct dpa_peer *p)
 {
 	struct dpa_hw *hw = p->hw;
 	struct sockaddr_un sa;
-	socklen_t len = sock_name(&sa, hw->board, p->slot, p->gen);
+	socklen_t len = dpa_board_sock_name(&sa, hw->board, p->slot, p->gen);
 	int fd, cancel;
 
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
@@ -461,7 +451,7 @@ void dpa_sock_listen_again(struct dpa_hw *hw)
 int dpa_sock_init(struct dpa_hw *hw)
 {
 	struct sockaddr_un sa;
-	socklen_t len = sock_name(&sa, hw->board, hw->board->slot, hw->board->gen);
+	socklen_t len = dpa_board_sock_name(&sa, hw->board, hw->board->slot, hw->board->gen);
 	int err;
 
 	hw->export->magic = HELLO_MAGIC;

@@ -198,6 +198,9 @@ struct dpa_port *dpa_port_function(struct dpa_port *port, uint32_t function, con
 			sf->function = function;
 			sf->node_guid = dpa_port_node_guid(function);
 			sf->state = DPA_PORT_ACTIVE;
+			atomic_store_explicit(
+				&sf->down, atomic_load_explicit(&port->down, memory_order_relaxed),
+				memory_order_relaxed);
 			sf->order = port->order;
 			/* always, because it distinguishes the SF from others */
 			sf->derived = function;
@@ -209,6 +212,16 @@ struct dpa_port *dpa_port_function(struct dpa_port *port, uint32_t function, con
 	if (sf)
 		rescan_addrs(port);
 	return sf;
+}
+
+void dpa_port_set_down(struct dpa_port *port, bool down)
+{
+	pthread_mutex_lock(&port->lock);
+	atomic_store_explicit(&port->down, down, memory_order_relaxed);
+	for (uint32_t f = 0; f < DPA_MAX_FUNCTIONS; f++)
+		if (port->sf[f])
+			atomic_store_explicit(&port->sf[f]->down, down, memory_order_relaxed);
+	pthread_mutex_unlock(&port->lock);
 }
 
 int dpa_port_init(struct dpa_port *port, enum dpa_cfg_gid_order order)
@@ -290,7 +303,7 @@ int dpa_port_poll(struct dpa_port *port, dpa_port_change_fn *fn, void *arg)
 void dpa_port_attr(struct dpa_port *port, struct dpa_hw_port_attr *attr)
 {
 	memset(attr, 0, sizeof(*attr));
-	attr->state = (uint8_t)atomic_load_explicit(&port->state, memory_order_relaxed);
+	attr->state = (uint8_t)dpa_port_state(port);
 	attr->active_mtu = (uint8_t)atomic_load_explicit(&port->active_mtu, memory_order_relaxed);
 	attr->max_mtu = DPA_PORT_MTU_4096;
 	attr->gid_tbl_len = DPA_MAX_GIDS;

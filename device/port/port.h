@@ -11,8 +11,9 @@
  * in the same order, and its derived GID. The same holds for dpa0 if it was given an interface; its
  * derived GID is in the table if there is no address. The port of the namespace (one for each
  * process) supplies them. The port of a function with an interface follows that interface: active
- * while the interface runs (IFF_RUNNING). Without one it is always active, because the loopback and
- * shared-memory links cannot go down.
+ * while the interface runs (IFF_RUNNING). Without one it is active, because the loopback and
+ * shared-memory links cannot go down. Each of them is down while it was taken down on purpose
+ * (dpa_port_set_down()).
  *
  * The setting gid_order (enum dpa_cfg_gid_order) leaves addresses out or gives them other indices.
  * The RoCEv2 entries of an adapter's table have the odd indices; the even ones, RoCEv1 there, are
@@ -85,7 +86,9 @@ struct dpa_port {
 	_Atomic uint32_t seq; /* odd while a writer changes the table */
 	_Atomic uint32_t num; /* number of slots ever used */
 	_Atomic uint32_t active_mtu;
-	_Atomic uint32_t state; /* enum dpa_port_state */
+	_Atomic uint32_t state; /* enum dpa_port_state, of the interface */
+	/* it was taken down on purpose; of a function's port, too (relaxed) */
+	_Atomic bool down;
 	struct dpa_port_slot slots[DPA_MAX_GIDS];
 };
 
@@ -108,6 +111,19 @@ void dpa_port_fini(struct dpa_port *port);
  * more: dpa_hw_port_file() makes one of its own.
  */
 void dpa_port_abandon(struct dpa_port *port);
+
+/*
+ * The ports of all functions are down from now on, whatever their interfaces do, or no longer. `port`
+ * is the namespace's. Packets are lost elsewhere (link/inspect.c).
+ */
+void dpa_port_set_down(struct dpa_port *port, bool down);
+/* Return the state of the port. Any thread. */
+static inline enum dpa_port_state dpa_port_state(const struct dpa_port *port)
+{
+	if (atomic_load_explicit(&port->down, memory_order_relaxed))
+		return DPA_PORT_DOWN;
+	return (enum dpa_port_state)atomic_load_explicit(&port->state, memory_order_relaxed);
+}
 
 /* For epoll: readable when dpa_port_poll() has work; -1: never. */
 int dpa_port_fd(struct dpa_port *port);

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * ask.c - requests of a tool to all processes of the board: a short text on the head page, with a
- * generation. Processes check the generation from time to time; none is called or woken.
+ * generation. Processes check the generation from time to time; a tool may wake them.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include "board/board_priv.h"
+#include "board/sock_name.h"
 #include "tables/tables.h"
 
 static struct dpa_board_ask *ask_of(struct dpa_board_head *h, enum dpa_board_ask_what what)
@@ -18,6 +19,8 @@ static struct dpa_board_ask *ask_of(struct dpa_board_head *h, enum dpa_board_ask
 	switch (what) {
 	case DPA_ASK_LINK:
 		return &h->ask_link;
+	case DPA_ASK_PORT:
+		return &h->ask_port;
 	case DPA_ASK_TIMELINE:
 		return &h->ask_timeline;
 	default:
@@ -89,4 +92,17 @@ int dpa_board_ask_put(struct dpa_board *b, enum dpa_board_ask_what what, const c
 	}
 	close(fd); /* and releases the lock */
 	return rc;
+}
+
+/* A connection to its socket wakes its progress thread, which finds that nothing is said there. */
+void dpa_board_wake(const struct dpa_board *b, uint32_t slot, uint32_t gen)
+{
+	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	struct sockaddr_un sa;
+	socklen_t len = dpa_board_sock_name(&sa, b, slot, gen);
+
+	if (fd < 0)
+		return;
+	(void)connect(fd, (struct sockaddr *)&sa, len);
+	close(fd);
 }

@@ -9,6 +9,7 @@
 #include <string.h>
 #include "board/board.h"
 #include "board/cm.h"
+#include "tables/tables.h"
 
 #ifndef DPA_LIB_VERSION
 #define DPA_LIB_VERSION "0.1.0"
@@ -206,6 +207,18 @@ static int cm_ids_text(struct dpa_board *b, uint32_t from, char *text, size_t le
 	return (int)used;
 }
 
+/* A request that is being written counts as the state before it: up. */
+static int port_text(struct dpa_board *b, char *text, size_t len)
+{
+	char asked[DPA_BOARD_ASK_TEXT] = "";
+	uint32_t gen;
+
+	if (b && !dpa_board_ask_get(b, DPA_ASK_PORT, asked, &gen))
+		asked[0] = '\0';
+	return snprintf(text, len, "%s",
+			strcmp(asked, DPA_BOARD_PORT_DOWN) == 0 ? DPA_BOARD_PORT_DOWN : "up");
+}
+
 int dpa_hw_board_file(const char *board, const char *name, char *text, size_t len)
 {
 	struct dpa_board_cfg cfg = {.path = board, .lib_version = DPA_LIB_VERSION};
@@ -223,6 +236,8 @@ int dpa_hw_board_file(const char *board, const char *name, char *text, size_t le
 		ret = qps_text(b, (uint32_t)strtoul(name + 4, NULL, 10), text, len);
 	else if (strncmp(name, "cm_ids/", 7) == 0)
 		ret = cm_ids_text(b, (uint32_t)strtoul(name + 7, NULL, 10), text, len);
+	else if (strcmp(name, "port") == 0)
+		ret = port_text(b, text, len);
 	else
 		ret = -ENOENT;
 	if (b)

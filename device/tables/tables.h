@@ -83,6 +83,11 @@ bool dpa_board_ask_get(struct dpa_board *b, enum dpa_board_ask_what what,
 /* For tools, on a board opened by dpa_board_peek(): 0 or errno (ENOENT: that board is gone). */
 int dpa_board_ask_put(struct dpa_board *b, enum dpa_board_ask_what what, const char *text,
 		      uint32_t *gen);
+/*
+ * For tools: make that process look at its requests now. Best effort: otherwise it looks within half a
+ * second while it has QPs, or when it creates one.
+ */
+void dpa_board_wake(const struct dpa_board *b, uint32_t slot, uint32_t gen);
 /* A refused connection: the process, and when (seconds since the epoch). */
 struct dpa_board_refused {
 	uint64_t time;

@@ -4,7 +4,8 @@
  * fail (`gone`: the first). Prints what a program can see of it: completions, states and asynchronous events of both QPs.
  * With CAUSE `none` all is well, unless failures are injected: then the output is that of the real one.
  * It knows nothing of that. Before CAUSE: -s: the receiver has an SRQ; -e N: N events come, and it waits
- * for them. Exit status 0: it was all seen.
+ * for them; -u: it posts once the port is down, after that event, and prints the port's state; -r N:
+ * retries instead of one, and each takes longer. Exit status 0: it was all seen.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -36,6 +37,7 @@ static struct ibv_srq *srq;
 static char memory[2 * MESSAGES * BYTES];
 static struct side a = {.name = "sender"}, b = {.name = "receiver"};
 static const char *cause;
+static int retries = 1;
 
 static bool is(const char *name)
 {
@@ -106,8 +108,9 @@ static void connect_side(struct side *s, const struct side *peer)
 				    IBV_QP_RQ_PSN | IBV_QP_MAX_DEST_RD_ATOMIC |
 				    IBV_QP_MIN_RNR_TIMER),
 	     "to RTR");
-	attr = (struct ibv_qp_attr){
-		.qp_state = IBV_QPS_RTS, .timeout = 10, .retry_cnt = 1, .rnr_retry = 0};
+	attr = (struct ibv_qp_attr){.qp_state = IBV_QPS_RTS,
+				    .timeout = retries > 1 ? 15 : 10,
+				    .retry_cnt = (uint8_t)retries};
 	need(!ibv_modify_qp(s->qp, &attr,
 			    IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
 				    IBV_QP_SQ_PSN | IBV_QP_MAX_QP_RD_ATOMIC),
@@ -207,6 +210,14 @@ static bool show_event(int ms)
 	return true;
 }
 
+static void show_port(void)
+{
+	struct ibv_port_attr attr;
+
+	need(!ibv_query_port(ctx, 1, &attr), "ibv_query_port");
+	printf("port: %s, phys_state %u\n", ibv_port_state_str(attr.state), attr.phys_state);
+}
+
 static enum ibv_qp_state state_of(const struct side *s)
 {
 	struct ibv_qp_init_attr init;
@@ -253,12 +264,16 @@ static void show_all(int posted, int events)
 int main(int argc, char **argv)
 {
 	struct ibv_qp_attr reset = {.qp_state = IBV_QPS_RESET};
-	bool shared = false;
+	bool shared = false, down = false;
 	int opt, events = 0;
 
-	while ((opt = getopt(argc, argv, "se:")) != -1) {
+	while ((opt = getopt(argc, argv, "sue:r:")) != -1) {
 		if (opt == 's')
 			shared = true;
+		else if (opt == 'u')
+			down = true;
+		else if (opt == 'r')
+			retries = atoi(optarg);
 		else if (opt == 'e')
 			events = atoi(optarg);
 		else
@@ -273,6 +288,10 @@ int main(int argc, char **argv)
 	connect_side(&a, &b);
 	connect_side(&b, &a);
 	post_receives();
+	if (down) {
+		need(show_event(LIMIT_MS), "an event");
+		show_port();
+	}
 	if (is("gone"))
 		need(!ibv_modify_qp(b.qp, &reset, IBV_QP_STATE), "to RESET");
 	show_all(post_sends(), events);

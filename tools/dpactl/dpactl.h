@@ -42,7 +42,7 @@ struct ctl {
 typedef void command_fn(struct ctl *c);
 command_fn cmd_status, cmd_ps, cmd_uar, cmd_counters, cmd_config, cmd_decode, cmd_fault,
 	cmd_capture, cmd_dpa, cmd_pcc, cmd_doctor, cmd_enable, cmd_disable, cmd_caps, cmd_link,
-	cmd_simulate, cmd_trace, cmd_explain, cmd_report, cmd_inject, cmd_top, cmd_web;
+	cmd_simulate, cmd_trace, cmd_explain, cmd_report, cmd_inject, cmd_top, cmd_web, cmd_port;
 
 /* main.c */
 _Noreturn void die(int status, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

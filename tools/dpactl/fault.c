@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * fault.c - the faults of the links of all processes of the adapter instance, and the network in
- * front of each of them: show them, change them.
+ * fault.c - the faults of the links of all processes of the adapter instance, the network in front of
+ * each of them, and the state of the port: show them, change them.
  */
 #include <errno.h>
 #include <stdio.h>
@@ -14,7 +14,7 @@
 
 enum follows { FOLLOWS, OWN, NOT_YET };
 
-/* A process without QPs looks when it makes one. */
+/* A process without QPs looks when it makes one; that the port is down is also told to such a process. */
 static enum follows proc_follows(struct ctl *c, const struct proc *p, enum dpa_board_ask_what what,
 				 uint32_t gen)
 {
@@ -23,7 +23,7 @@ static enum follows proc_follows(struct ctl *c, const struct proc *p, enum dpa_b
 
 	if (seen == DPA_BOARD_ASK_OWN)
 		return OWN;
-	return seen == gen || !p->nqp ? FOLLOWS : NOT_YET;
+	return seen == gen || (!p->nqp && what != DPA_ASK_PORT) ? FOLLOWS : NOT_YET;
 }
 
 static bool next_proc(struct ctl *c, uint32_t *slot, struct proc *p)
@@ -57,6 +57,16 @@ struct request {
  * Sets text to the specification that processes are to follow, "" for none. Returns the grammar if it is
  * bad.
  */
+static const char *check_port(const char *word, char *text, size_t len)
+{
+	bool down = strcmp(word, "down") == 0;
+
+	if (!down && strcmp(word, "up") != 0)
+		return "down or up";
+	snprintf(text, len, "%s", down ? DPA_BOARD_PORT_DOWN : "");
+	return NULL;
+}
+
 static const char *check_faults(const char *spec, char *text, size_t len)
 {
 	struct dpa_fault_spec f;
@@ -80,6 +90,7 @@ static const char *check_network(const char *spec, char *text, size_t len)
 }
 
 static const struct request faults = {DPA_ASK_FAULT, "fault", "faults", check_faults};
+static const struct request port = {DPA_ASK_PORT, "port", "port", check_port};
 static const struct request network = {DPA_ASK_LINK, "link", "network", check_network};
 
 /* Copies the request, "" if there is none. Repeats the copy if a writer changes it meanwhile. */
@@ -94,6 +105,21 @@ static uint32_t asked_text(struct ctl *c, const struct request *r, char text[DPA
 	    r->command);
 }
 
+/* The state without a request. */
+static const char *none_of(const struct request *r)
+{
+	return r->what == DPA_ASK_PORT ? "up" : "off";
+}
+
+static void wake_procs(struct ctl *c)
+{
+	uint32_t slot = 0;
+	struct proc p;
+
+	while (next_proc(c, &slot, &p))
+		dpa_board_wake(c->b, p.slot, p.gen);
+}
+
 static void show_request(struct ctl *c, const struct request *r)
 {
 	static const char *const words[] = {"yes", "own setting", "not yet"};
@@ -103,7 +129,7 @@ static void show_request(struct ctl *c, const struct request *r)
 	struct proc p;
 
 	if (!c->json)
-		printf("%s: %s\n\n%10s  %-16s %s\n", r->noun, text[0] ? text : "off", "PID",
+		printf("%s: %s\n\n%10s  %-16s %s\n", r->noun, text[0] ? text : none_of(r), "PID",
 		       "COMMAND", "FOLLOWS");
 	while (next_proc(c, &slot, &p)) {
 		enum follows f = proc_follows(c, &p, r->what, gen);
@@ -116,7 +142,7 @@ static void show_request(struct ctl *c, const struct request *r)
 		json_add(e, "follows", f == FOLLOWS ? "yes" : f == OWN ? "own" : "no");
 		json_object_array_add(list, e);
 	}
-	json_add(o, r->noun, text[0] ? text : "off");
+	json_add(o, r->noun, text[0] ? text : none_of(r));
 	json_object_object_add(o, "processes", list);
 	if (c->json)
 		print_json(o);
@@ -138,6 +164,7 @@ static void set_request(struct ctl *c, const struct request *r, const char *spec
 	rc = dpa_board_ask_put(c->b, r->what, text, &gen);
 	if (rc)
 		die(EXIT_NONE, "%s: %s", c->path, strerror(rc));
+	wake_procs(c);
 	for (int ms = 0; (left = ask_waits_for(c, r->what, gen)) && ms < PATIENCE_MS; ms += 5)
 		nanosleep(&nap, NULL);
 	if (left)
@@ -168,4 +195,16 @@ void cmd_fault(struct ctl *c)
 void cmd_link(struct ctl *c)
 {
 	run_request(c, &network);
+}
+
+void cmd_port(struct ctl *c)
+{
+	const char *what = c->nargs ? c->args[0] : "show";
+
+	if (c->nargs > 1)
+		die(EXIT_USAGE, "use port down, port up or port show");
+	if (strcmp(what, "show") == 0)
+		show_request(c, &port);
+	else
+		set_request(c, &port, what);
 }

@@ -140,6 +140,7 @@ static void set_rules(struct ctl *c, uint32_t pid, const char *spec)
 	if (rc)
 		die(EXIT_NONE, "process %u: %s", pid,
 		    rc == ENOSPC ? "256 processes have rules, which is the limit" : strerror(rc));
+	dpa_board_wake(c->b, p.slot, p.gen);
 	rec = dpa_board_inject_of(c->b, p.slot);
 	for (int ms = 0; rec && dpa_board_inject_seen(rec) != gen && ms < PATIENCE_MS; ms += 5) {
 		if (!dpa_board_alive(c->b, p.slot, p.gen))

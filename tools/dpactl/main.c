@@ -2,7 +2,7 @@
 /*
  * dpactl - shows the software adapter: its state, processes, UAR pages, counters and settings, and
  * its packets. It takes no process index and delays no process; it writes to the adapter state only
- * the requests of fault, link and capture to the processes, and what pcc changes.
+ * the requests of fault, link, port and capture to the processes, and what pcc changes.
  */
 #include <argp.h>
 #include <errno.h>
@@ -36,6 +36,7 @@ static const struct command {
 	{"inject", cmd_inject, NEEDS_BOARD, WORDS},
 	{"link", cmd_link, NEEDS_BOARD, WORDS},
 	{"pcc", cmd_pcc, NEEDS_BOARD, WORDS},
+	{"port", cmd_port, NEEDS_BOARD, WORDS},
 	{"ps", cmd_ps, NEEDS_BOARD, PIDS},
 	{"report", cmd_report, ANY_BOARD, NOTHING},
 	{"simulate", cmd_simulate, NO_BOARD, ONE_FILE},
@@ -47,7 +48,7 @@ static const struct command {
 	/* clang-format on */
 };
 #define COMMANDS                                                                                   \
-	"status, top, web, ps, dpa, uar, counters, config, caps, fault, inject, link, pcc, "       \
+	"status, top, web, ps, dpa, uar, counters, config, caps, fault, inject, link, port, pcc, " \
 	"capture, "                                                                                \
 	"decode, trace, report, explain, simulate, doctor, enable or disable"
 
@@ -194,7 +195,7 @@ static const struct argp argp = {
 	.args_doc =
 		"COMMAND [PID...]\ntop [-b] [-n N] [-d SECONDS] [PID...]\nweb [-p PORT]\nfault set "
 		"SPEC|off|show\ninject PID [SPEC|off|show]\n"
-		"link set SPEC|off|show\n"
+		"link set SPEC|off|show\nport down|up|show\n"
 		"capture -w FILE\ntrace -w FILE [PID...]\ntrace -w FILE -- PROGRAM [ARG...]\n"
 		"report -w FILE\ndecode FILE\nexplain [STATUS [VENDOR_ERR]]\nsimulate SCENARIO "
 		"[-w FILE]\n"
@@ -226,6 +227,8 @@ static const struct argp argp = {
 	       "  link set SPEC, link off, link [show]\n"
 	       "                  the network in front of each process; SPEC as in\n"
 	       "                  rate=1G,delay=50us,queue=256K,ecn=40K:200K:1%,pfc,seed=7\n"
+	       "  port down, port up, port [show]\n"
+	       "                  the port of dpa0, for all processes: as a pulled cable\n"
 	       "  pcc [list], pcc params SLOT, pcc counters SLOT, pcc watch\n"
 	       "                  congestion control of the port: algorithms in slots\n"
 	       "  pcc record      rate, round trip, queue and marks of each flow of running\n"

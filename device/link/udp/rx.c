@@ -183,9 +183,15 @@ static bool is_good(struct batch *b, struct dpa_frame *f, struct dpa_roce_pkt *p
 
 	b->packets++;
 	if (dpa_likely(!(atomic_load_explicit(&b->hw->inspect, memory_order_relaxed) &
-			 DPA_INSPECT_FRAMES)) ||
+			 DPA_INSPECT_LOOK)) ||
 	    b->arrived)
 		return good;
+	/* dpa_pkt_deliver() drops the others; a run of packets does not pass there */
+	if (good && dpa_port_is_down(b->hw) && !f->group && pkt->dqpn != DPA_QPN_MCAST &&
+	    pkt->dqpn != DPA_MAD_QPN && dpa_qpn_is_ours(b->hw, pkt->dqpn)) {
+		dpa_count(b->hw, DPA_CNT_rx_dropped, 1);
+		return false;
+	}
 	if (good && is_modelled(b, f, pkt->dqpn)) {
 		dpa_inspect(b->hw, DPA_AT_RX, f, dpa_udp_arrive, b->hw);
 		return false;

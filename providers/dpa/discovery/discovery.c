@@ -26,6 +26,23 @@ static int setting_text(const struct dpa_config *cfg, unsigned function, const c
 	return 0;
 }
 
+/*
+ * The port of the adapter was taken down (dpactl port): also for a process that has not opened the
+ * device. 0: it was not, or it is another file.
+ */
+static int down_text(const struct dpa_config *cfg, const char *name, char *text, size_t len)
+{
+	const bool state = strcmp(name, "state") == 0;
+	char port[8];
+
+	if (!state && strcmp(name, "phys_state") != 0)
+		return 0;
+	if (dpa_hw_board_file(cfg->board[0] ? cfg->board : NULL, "port", port, sizeof(port)) < 0 ||
+	    strcmp(port, "down") != 0)
+		return 0;
+	return snprintf(text, len, "%s\n", state ? "1: DOWN" : "3: Disabled");
+}
+
 int dpadv_port_file(unsigned function, const char *name, char *text, size_t len)
 {
 	struct dpa_config cfg;
@@ -41,6 +58,8 @@ int dpadv_port_file(unsigned function, const char *name, char *text, size_t len)
 	if (strncmp(name, "adapter/", 8) == 0)
 		return dpa_hw_board_file(cfg.board[0] ? cfg.board : NULL, name + 8, text, len);
 	ret = setting_text(&cfg, function, name, text, len);
+	if (!ret)
+		ret = down_text(&cfg, name, text, len);
 	if (ret)
 		return ret;
 	return dpa_hw_port_file(function, dpa_cfg_interface(&cfg, function), cfg.gid_order, name,

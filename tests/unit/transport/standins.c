@@ -249,6 +249,11 @@ __attribute__((weak)) void dpa_hw_kick_sq(struct dpa_hw_qp *qp)
 
 /* -------------------------------------------------------------------- port */
 
+void dpa_port_set_down(struct dpa_port *port, bool down)
+{
+	atomic_store_explicit(&port->down, down, memory_order_relaxed);
+}
+
 uint32_t dpa_port_gid_mtu(struct dpa_port *port, uint32_t index)
 {
 	return DPA_PORT_MTU_4096;
