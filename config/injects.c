@@ -97,6 +97,9 @@ const char *const dpa_inject_calls[] = {
 	NULL,
 };
 
+_Static_assert(sizeof(dpa_inject_calls) / sizeof(dpa_inject_calls[0]) <= DPA_INJECT_CALLS_MAX,
+	       "a count for each call");
+
 struct word {
 	const char *name;
 	int value;
@@ -140,14 +143,16 @@ static const struct word comps[] = {
 /* Values of enum ibv_event_type. */
 static const struct word events[] = {
 	{"QP_FATAL", 1},
+	{"DEVICE_FATAL", DPA_INJECT_DEVICE_FATAL},
 	{"PORT_ERR", DPA_INJECT_PORT_ERR},
 	{"SRQ_LIMIT_REACHED", 15},
 	{"GID_CHANGE", DPA_INJECT_GID_CHANGE},
 	{NULL, 0},
 };
 /* Values of enum rdma_cm_event_type. */
-static const struct word cm_events[] = {
-	{"ADDR_ERROR", 1}, {"ROUTE_ERROR", 3}, {"UNREACHABLE", 7}, {"REJECTED", 8}, {NULL, 0}};
+static const struct word cm_events[] = {{"ADDR_ERROR", 1},    {"ROUTE_ERROR", 3},
+					{"CONNECT_ERROR", 6}, {"UNREACHABLE", 7},
+					{"REJECTED", 8},      {NULL, 0}};
 /* Values of enum ibv_qp_state. */
 static const struct word states[] = {
 	{"RESET", 0}, {"INIT", 1}, {"RTR", 2}, {"RTS", 3},

@@ -12,13 +12,14 @@
 #include <stddef.h>
 #include <stdint.h>
 
-#define DPA_INJECT_RULES    16
-#define DPA_INJECT_TEXT	    1024 /* room for a specification and for any text of dpa_inject_text() */
-#define DPA_INJECT_MILLION  1000000u
-#define DPA_INJECT_FOREVER  UINT64_MAX
-#define DPA_INJECT_TIME_MAX UINT64_C(3600000000000) /* ns */
-#define DPA_INJECT_ANY	    (-1)
-#define DPA_INJECT_PROG	    16
+#define DPA_INJECT_RULES     16
+#define DPA_INJECT_TEXT	     1024 /* room for a specification and for any text of dpa_inject_text() */
+#define DPA_INJECT_MILLION   1000000u
+#define DPA_INJECT_FOREVER   UINT64_MAX
+#define DPA_INJECT_TIME_MAX  UINT64_C(3600000000000) /* ns */
+#define DPA_INJECT_ANY	     (-1)
+#define DPA_INJECT_PROG	     16
+#define DPA_INJECT_CALLS_MAX 96
 
 #define DPA_INJECT_USE                                                                             \
 	"off, @FILE, or rules with + between: POINT=EFFECT[,n=N][,times=N][,p=RATE][,after=TIME]"  \

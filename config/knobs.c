@@ -242,6 +242,14 @@ const struct dpa_knob dpa_knobs[] = {
 	 .use = DPA_INJECT_USE,
 	 .help = "failures of calls, completions and events in this process; without it, those of "
 		 "dpactl inject for the process"},
+	{.name = "inject_calls",
+	 .def = "",
+	 .type = DPA_KNOB_PATH,
+	 .offset = FIELD(inject_calls),
+	 .use = "an absolute path",
+	 .help = "file to which the first calls that could be injected into are appended; of "
+		 "dpactl "
+		 "sweep"},
 	{.name = "link",
 	 .def = "",
 	 .type = DPA_KNOB_LINK,

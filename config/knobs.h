@@ -84,9 +84,10 @@ struct dpa_config {
 	uint32_t uar_pages;	    /* for adapter state that this process creates */
 	uint32_t spin;		    /* pauses before a wait loop yields */
 	uint32_t max_run_time;	    /* maximum seconds of a DPA activation; 0: no limit */
-	char log_file[DPA_CONFIG_PATH_MAX]; /* "": nowhere */
-	char board[DPA_CONFIG_PATH_MAX];    /* "": the default path */
-	char capture[DPA_CONFIG_PATH_MAX];  /* "": no capture */
+	char log_file[DPA_CONFIG_PATH_MAX];	/* "": nowhere */
+	char board[DPA_CONFIG_PATH_MAX];	/* "": the default path */
+	char capture[DPA_CONFIG_PATH_MAX];	/* "": no capture */
+	char inject_calls[DPA_CONFIG_PATH_MAX]; /* "": nowhere */
 	/* "IMAGE:KERNEL" of a kernel that gets copies of CQEs; "": none */
 	char observer[DPA_CONFIG_PATH_MAX];
 	struct dpa_cfg_timeline timeline;

@@ -114,12 +114,40 @@ static void tell_contexts(struct dpa_hw *hw, uint32_t type)
 	pthread_mutex_unlock(&hw->ctl);
 }
 
+static void end_qps(struct dpa_hw *hw)
+{
+	uint32_t nslab = atomic_load_explicit(&hw->qps.nslab, memory_order_acquire);
+
+	for (uint32_t i = 0; i < nslab; i++) {
+		struct dpa_hw_qp *qp = hw->qps.slab[i];
+
+		dpa_qplock_lock(&qp->lock);
+		if (qp->qpn && !qp->gsi && qp->state != DPA_QPS_RESET)
+			dpa_qp_to_error(qp);
+		dpa_qp_leave(qp);
+	}
+}
+
+/*
+ * The device is gone for ns, and comes back as a new one. Drivers get the event first, so that no QP is
+ * made any more. The device below lives on: it flushes what was posted, and what is posted later.
+ */
+static void fail_device(struct dpa_hw *hw, uint64_t now, uint64_t ns)
+{
+	dpa_inject_leave(now + ns);
+	tell_contexts(hw, DPA_EVENT_DEVICE_FATAL);
+	end_qps(hw);
+}
+
 /* The service thread tells the contexts of a port that is down, or up again. */
 static void raise_event(struct dpa_hw *hw, int type, uint64_t now, uint64_t ns)
 {
 	switch (type) {
 	case DPA_EVENT_PORT_ERR:
 		take_port_down(hw, now, ns);
+		break;
+	case DPA_EVENT_DEVICE_FATAL:
+		fail_device(hw, now, ns);
 		break;
 	default:
 		tell_contexts(hw, (uint32_t)type);

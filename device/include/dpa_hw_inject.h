@@ -39,6 +39,15 @@ static inline bool dpa_hw_injecting(uint32_t line)
  */
 void dpa_hw_inject_begin(const struct dpa_inject_spec *spec, dpa_log_fn *log);
 
+#define DPA_HW_INJECT_RECORDED 64u
+/*
+ * Append a line "call NAME NUMBER PID PROGRAM" to that file for each of the first
+ * DPA_HW_INJECT_RECORDED calls of each name, and "failed NAME NUMBER PID PROGRAM" for a call that fails
+ * on request. path: absolute, copied; "": no file. Call it before dpa_hw_inject_begin(). Each line is
+ * one write, so that several processes share the file.
+ */
+void dpa_hw_inject_record(const char *path);
+
 /* A call of the program: what rules select it by. */
 struct dpa_hw_call {
 	const char *name; /* in dpa_inject_calls[] of injects.h */
@@ -56,6 +65,8 @@ int dpa_hw_inject_call(const struct dpa_hw_call *call);
  * thread. Call it only if dpa_hw_injecting(5).
  */
 bool dpa_hw_inject_cm(int event);
+/* True while the device is gone, as by DEVICE_FATAL: a driver opens no context. Any thread. */
+bool dpa_hw_inject_gone(void);
 
 #ifdef __cplusplus
 }

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* inject.c - see inject.h. */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 #include "util/draw.h"
 #include "inject/inject.h"
 #include "util/clock.h"
@@ -32,7 +34,12 @@ static struct {
 	uint32_t first, num; /* of news, a ring */
 	char news[NEWS][96];
 } table;
+static struct {
+	char path[256]; /* "": calls are not recorded; written once, before calls are asked about */
+	_Atomic uint32_t seen[DPA_INJECT_CALLS_MAX];
+} record;
 static _Atomic uint32_t any_news, any_raised; /* hints */
+static _Atomic uint64_t gone_until;	      /* ns; 0: it never was */
 
 /* A call, completion or event that is matched against the rules, and the rule that selects it. */
 struct query {
@@ -157,6 +164,8 @@ static void use_rules(const struct dpa_inject_spec *spec)
 		show_counts(i);
 	for (uint32_t i = 0; i < table.spec.num; i++)
 		bits |= 1u << table.spec.rule[i].line;
+	if (record.path[0])
+		bits |= 1u << DPA_INJECT_CALL;
 	atomic_store_explicit(&dpa_hw_injects, bits, memory_order_relaxed);
 }
 
@@ -169,7 +178,7 @@ void dpa_inject_set(const struct dpa_inject_spec *spec)
 
 void dpa_hw_inject_begin(const struct dpa_inject_spec *spec, dpa_log_fn *log)
 {
-	if (!spec->set)
+	if (!spec->set && !record.path[0])
 		return;
 	dpa_spin_lock(&table.lock);
 	if (log)
@@ -215,14 +224,55 @@ void dpa_inject_unbind(void)
 void dpa_inject_forked(void)
 {
 	memset(&table, 0, sizeof(table));
+	memset((void *)record.seen, 0, sizeof(record.seen));
 	atomic_store_explicit(&dpa_hw_injects, 0, memory_order_relaxed);
 	atomic_store_explicit(&any_news, 0, memory_order_relaxed);
+	dpa_inject_leave(0);
 }
 
 /* ------------------------------------------------------------------ the points */
 
+void dpa_hw_inject_record(const char *path)
+{
+	if (!record.path[0])
+		snprintf(record.path, sizeof(record.path), "%s", path);
+}
+
+/* Opened each time: a program may close descriptors that it does not know. */
+static void record_line(const char *what, int call, uint32_t number)
+{
+	char line[128];
+	int err = errno, fd, n;
+
+	n = snprintf(line, sizeof(line), "%s %s %u %d %.40s\n", what, dpa_inject_calls[call],
+		     number, (int)getpid(), program_invocation_short_name);
+	fd = open(record.path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NOCTTY, 0600);
+	if (fd >= 0) {
+		if (write(fd, line, (size_t)n) < 0)
+			n = 0; /* the reader sees that the line is missing */
+		close(fd);
+	}
+	errno = err;
+}
+
+/* effect: the errno that the call fails with; 0: it does not. */
+static void record_call(int call, int effect)
+{
+	uint32_t n;
+
+	if (!record.path[0])
+		return;
+	n = atomic_fetch_add_explicit(&record.seen[call], 1, memory_order_relaxed) + 1;
+	if (n <= DPA_HW_INJECT_RECORDED)
+		record_line("call", call, n);
+	if (effect)
+		record_line("failed", call, n);
+}
+
 int dpa_hw_inject_call(const struct dpa_hw_call *call)
 {
+	int effect;
+
 	struct query q = {.line = DPA_INJECT_CALL,
 			  .call = dpa_inject_call_index(call->name),
 			  .effect = DPA_INJECT_ANY,
@@ -231,7 +281,11 @@ int dpa_hw_inject_call(const struct dpa_hw_call *call)
 			  .size = call->size,
 			  .qpn = call->qpn};
 
-	return q.call < 0 ? 0 : select_effect(&q, 0, NULL);
+	if (q.call < 0)
+		return 0;
+	effect = select_effect(&q, 0, NULL);
+	record_call(q.call, effect);
+	return effect;
 }
 
 bool dpa_hw_inject_cm(int event)
@@ -309,6 +363,18 @@ int dpa_inject_raised(uint64_t *ns)
 	atomic_store_explicit(&any_raised, table.nraised != 0, memory_order_relaxed);
 	dpa_spin_unlock(&table.lock);
 	return type;
+}
+
+void dpa_inject_leave(uint64_t until)
+{
+	atomic_store_explicit(&gone_until, until, memory_order_relaxed);
+}
+
+bool dpa_hw_inject_gone(void)
+{
+	uint64_t until = atomic_load_explicit(&gone_until, memory_order_relaxed);
+
+	return until && dpa_now_ns() < until;
 }
 
 /* ----------------------------------------------------------------------- time */

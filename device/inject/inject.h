@@ -52,6 +52,8 @@ int dpa_inject_comp(uint64_t *ns);
 void dpa_inject_raise(int type, uint64_t ns);
 /* Take an event that was left. Returns its type; -1: none. Cheap without one. */
 int dpa_inject_raised(uint64_t *ns);
+/* The device is gone until then (ns, dpa_now_ns()). Any thread. */
+void dpa_inject_leave(uint64_t until);
 /* Asynchronous events by time: type of one that is due, or -1. */
 int dpa_inject_timed(uint64_t now, uint64_t *ns);
 /* ns: when the next of them is due; UINT64_MAX: none. */

@@ -38,7 +38,7 @@ struct dpa_inspect {
 	dpa_spin_t words; /* bits of the rings */
 	pthread_mutex_t follow;	  /* protects the following */
 	bool own[ASKS];		  /* a setting of this process for faults or a network */
-	bool rule_down, all_down; /* who has taken the port down */
+	bool rule_down, all_down; /* the port was taken down: by a rule; by dpactl port */
 	_Atomic uint32_t seen[ASKS];
 	struct dpa_capture *capture;
 	uint64_t checked; /* time of the last check of the tool */

@@ -37,6 +37,7 @@ static int load_config(struct dpa_context *ctx)
 		return ret;
 	}
 	dpa_log_setup(cfg.log_file, (int)cfg.log);
+	dpa_hw_inject_record(cfg.inject_calls);
 	dpa_hw_inject_begin(&cfg.inject, dpa_log_line);
 	ctx->blueflame = cfg.blueflame;
 	return cfg.disable ? ENODEV : 0;
@@ -77,8 +78,11 @@ struct verbs_context *dpa_open_context(struct ibv_device *device, int cmd_fd,
 	ret = load_config(ctx);
 	if (!ret && dpa_hw_injecting(DPA_INJECT_CALL))
 		ret = dpav_injected("open_device", 0, 0, DPA_INJECT_ANY);
+	if (!ret && dpa_hw_inject_gone())
+		ret = ENODEV;
 	if (ret)
 		goto err_config;
+	pthread_mutex_init(&ctx->channels_lock, NULL);
 	ctx->async = dpa_async_create(ctx);
 	if (!ctx->async) {
 		ret = errno;
@@ -127,6 +131,7 @@ void dpa_free_context(struct ibv_context *context)
 		dpa_hw_close(ctx->hw);
 	}
 	dpav_handles_fini(&ctx->handles);
+	dpa_channels_leave(ctx);
 	dpa_async_destroy(ctx->async);
 	dpa_fd_remove(context->cmd_fd);
 	verbs_uninit_context(&ctx->vctx);

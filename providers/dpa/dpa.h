@@ -72,6 +72,13 @@ struct dpa_context {
 	struct dpa_hw_dev_attr dev;  /* limits, read once */
 	_Atomic uint32_t num_ah;
 	bool blueflame;
+	/*
+	 * The device has failed: control verbs return EIO, and so does a read of events when none is left.
+	 * Set once, by a device thread (release); read by any thread (acquire).
+	 */
+	_Atomic bool fatal;
+	pthread_mutex_t channels_lock; /* protects the list; a channel's lock is taken inside */
+	struct dpa_channel *channels;
 };
 
 struct dpa_td {
@@ -313,6 +320,11 @@ static inline bool dpa_word_plain(const uint32_t *alive)
 	return dpa_likely(__atomic_load_n(alive, __ATOMIC_RELAXED) == DPA_HW_ALIVE);
 }
 
+static inline bool dpa_is_fatal(const struct dpa_context *ctx)
+{
+	return __builtin_expect(atomic_load_explicit(&ctx->fatal, memory_order_acquire), 0);
+}
+
 static inline bool dpa_alive(struct ibv_context *c)
 {
 	return dpa_word_alive(to_dpa_ctx(c)->alive);
@@ -346,6 +358,8 @@ int dpav_injected(const char *call, uint64_t size, uint32_t qpn, int to);
  * dpav_injected().
  */
 int dpav_asks_call(const uint32_t *alive, const char *call, uint32_t qpn);
+/* True if the program wants verbs that destroy to succeed after a failure of the device. */
+bool dpav_may_destroy_gone(void);
 /* Use the rules of the setting, in programs that call rdma_cm before they open the device, too. */
 void dpav_inject_begin(void);
 
@@ -595,6 +609,10 @@ uint32_t dpa_async_forget(struct dpa_async *as, const void *element, const uint3
 /* ---- channel.c */
 /* Create a completion channel of the context. Returns its descriptor, or -1 and sets errno. */
 int dpa_channel_create(struct dpa_context *ctx);
+/* The device has failed: their readers return. Context: a device thread, after ctx->fatal was set. */
+void dpa_channels_fail(struct dpa_context *ctx);
+/* The context is closed: channels that are left belong to no context. */
+void dpa_channels_leave(struct dpa_context *ctx);
 void dpa_channel_comp(void *cq); /* dpa_comp_fn; arg: dpa_cq */
 /* Drop the CQ's unread events. Returns the number of events that were read. */
 uint32_t dpa_channel_forget(struct dpa_cq *cq);

@@ -4,8 +4,9 @@
  * fail (`gone`: the first). Prints what a program can see of it: completions, states and asynchronous events of both QPs.
  * With CAUSE `none` all is well, unless failures are injected: then the output is that of the real one.
  * It knows nothing of that. Before CAUSE: -s: the receiver has an SRQ; -e N: N events come, and it waits
- * for them; -u: it posts once the port is down, after that event, and prints the port's state; -r N:
- * retries instead of one, and each takes longer. Exit status 0: it was all seen.
+ * for them; -u: it posts once the port is down, after that event, and prints the port's state; -f: it
+ * waits for a device that fails, prints what is left of it, and opens it again; -r N: retries instead of
+ * one, and each takes longer. Exit status 0: it was all seen.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -261,17 +262,44 @@ static void show_all(int posted, int events)
 		;
 }
 
+static void show_result(const char *verb, int err)
+{
+	printf("%s: %s\n", verb, strerror(err));
+}
+
+/* The receives were posted before. A program that does not destroy objects of a dead device may close it. */
+static void show_fatal(void)
+{
+	struct ibv_async_event ev;
+	struct ibv_port_attr attr;
+	struct ibv_qp *qp = b.qp;
+	struct ibv_pd *other;
+
+	need(show_event(LIMIT_MS), "an event");
+	other = ibv_alloc_pd(ctx);
+	show_result("alloc_pd", other ? 0 : errno);
+	show_result("query_port", ibv_query_port(ctx, 1, &attr));
+	show_result("destroy_qp", ibv_destroy_qp(qp));
+	show_result("get_async_event", ibv_get_async_event(ctx, &ev) ? errno : 0);
+	need(show_completions(&b, MESSAGES, LIMIT_MS) == MESSAGES, "a completion");
+	show_result("close_device", ibv_close_device(ctx));
+	open_device();
+	show_port();
+}
+
 int main(int argc, char **argv)
 {
 	struct ibv_qp_attr reset = {.qp_state = IBV_QPS_RESET};
-	bool shared = false, down = false;
+	bool shared = false, down = false, fatal = false;
 	int opt, events = 0;
 
-	while ((opt = getopt(argc, argv, "sue:r:")) != -1) {
+	while ((opt = getopt(argc, argv, "sufe:r:")) != -1) {
 		if (opt == 's')
 			shared = true;
 		else if (opt == 'u')
 			down = true;
+		else if (opt == 'f')
+			fatal = true;
 		else if (opt == 'r')
 			retries = atoi(optarg);
 		else if (opt == 'e')
@@ -288,6 +316,10 @@ int main(int argc, char **argv)
 	connect_side(&a, &b);
 	connect_side(&b, &a);
 	post_receives();
+	if (fatal) {
+		show_fatal();
+		return 0;
+	}
 	if (down) {
 		need(show_event(LIMIT_MS), "an event");
 		show_port();

@@ -53,10 +53,7 @@ struct request {
 	const char *(*check)(const char *spec, char *text, size_t len);
 };
 
-/*
- * Sets text to the specification that processes are to follow, "" for none. Returns the grammar if it is
- * bad.
- */
+/* As check_faults(). */
 static const char *check_port(const char *word, char *text, size_t len)
 {
 	bool down = strcmp(word, "down") == 0;
@@ -67,6 +64,10 @@ static const char *check_port(const char *word, char *text, size_t len)
 	return NULL;
 }
 
+/*
+ * Sets text to the specification that processes are to follow, "" for none. Returns the grammar if it is
+ * bad.
+ */
 static const char *check_faults(const char *spec, char *text, size_t len)
 {
 	struct dpa_fault_spec f;

@@ -144,6 +144,7 @@ struct cma_id {
 	uint32_t kernel_num;
 	uint64_t kernel_uid; /* uid of the id in the kernel's events */
 	bool kernel_bound;   /* side BOTH: bound to a wildcard, with the port of src */
+	bool removed;	     /* its device has failed, and it has the event */
 	bool has_device, reuse, afonly, afonly_set, tos_set, timeout_set;
 	uint8_t tos, ack_timeout;
 	union cma_addr src, dst;
@@ -254,6 +255,8 @@ struct cma {
 	struct dpa_hw_ctx *ctx;
 	struct dpa_hw_gsi *gsi;
 	uint64_t node_guid; /* network order */
+	/* the device has failed: set by a device thread before it wakes the engine, which clears it */
+	_Atomic bool removed;
 	uint32_t tid_high;
 	int wake;		    /* eventfd: wakes the thread that runs the rounds */
 	int stand;		    /* timerfd of the engine's thread while another leads */

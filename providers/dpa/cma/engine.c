@@ -84,10 +84,29 @@ static void drain_wake(void)
 		;
 }
 
+/*
+ * Every id that is bound to the device gets the event. As in Linux the program can only destroy it then;
+ * other calls find it in a wrong state. Locked.
+ */
+static void remove_device(void)
+{
+	for (uint32_t i = 0; i < cma.num_ids; i++) {
+		struct cma_id *id = cma.ids[i];
+
+		if (!id || !id->has_device || id->removed)
+			continue;
+		id->removed = true;
+		id->state = CMA_DISCONNECT;
+		cma_event(id, CMA_DEVICE_REMOVAL, 0);
+	}
+}
+
 /* A wake-up that comes while it runs begins another round. */
 static void engine_round(void)
 {
 	drain_wake();
+	if (atomic_exchange_explicit(&cma.removed, false, memory_order_acquire))
+		remove_device();
 	receive_all();
 	run_timers();
 	cma_reach_round();
@@ -260,16 +279,20 @@ static int start_detached(const char *name, void *(*fn)(void *), void *arg)
 
 /* -------------------------------------------------------------------- start */
 
-static void no_event(void *arg, const struct dpa_event *ev)
+/* A device thread, which holds locks of the device: takes none of ours. */
+static void device_event(void *arg, const struct dpa_event *ev)
 {
 	(void)arg;
-	(void)ev;
+	if (ev->type != DPA_EVENT_DEVICE_FATAL)
+		return;
+	atomic_store_explicit(&cma.removed, true, memory_order_release);
+	cma_engine_ready(&cma.wake);
 }
 
 static int open_device(void)
 {
 	const struct dpa_hw_open_attr attr = {
-		.hw_version = DPA_HW_VERSION, .event = no_event, .log = dpa_log_line};
+		.hw_version = DPA_HW_VERSION, .event = device_event, .log = dpa_log_line};
 	struct dpa_hw_dev_attr dev;
 	int err = dpa_hw_open(&attr, &cma.ctx);
 

@@ -118,7 +118,10 @@ void cma_on_event(struct cma_conn *c, const struct dpav_cm_event *ev)
 		tell_request(id, ev);
 		break;
 	case DPA_CM_EV_REP: /* librdmacm turns it into ESTABLISHED if the id has a QP */
-		tell_id(id, CMA_CONNECT_RESPONSE, ev);
+		if (cma_asked(CMA_CONNECT_ERROR)) /* as if that QP could not be changed to RTR */
+			cma_event(id, CMA_CONNECT_ERROR, -1);
+		else
+			tell_id(id, CMA_CONNECT_RESPONSE, ev);
 		break;
 	case DPA_CM_EV_ESTABLISHED: /* without the RTU's data, as in Linux */
 		cma_event(id, CMA_ESTABLISHED, 0);

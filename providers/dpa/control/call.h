@@ -26,9 +26,17 @@ static inline struct dpav_handles *call_handles(struct ibv_context *context)
 
 /* ---------------------------------------------------------------- look-ups */
 
+/* EIO: the device has failed, and the kernel would refuse every command. */
+static inline int device_gone(struct ibv_context *context)
+{
+	return dpa_is_fatal(to_dpa_ctx(context)) ? EIO : 0;
+}
+
 static inline int find_handle(struct ibv_context *context, const void *obj, uint32_t handle)
 {
-	return dpa_alive(context) ? dpav_handles_find(call_handles(context), obj, handle) : 0;
+	if (!dpa_alive(context))
+		return 0;
+	return device_gone(context) ?: dpav_handles_find(call_handles(context), obj, handle);
 }
 
 /* The object on which a verb is called, in the context that it names. */
@@ -83,7 +91,9 @@ static inline int may_make(struct ibv_context *context, int first)
 {
 	if (first)
 		return first;
-	return dpa_alive(context) ? dpav_handles_reserve(call_handles(context)) : 0;
+	if (!dpa_alive(context))
+		return 0;
+	return device_gone(context) ?: dpav_handles_reserve(call_handles(context));
 }
 
 /* `was`: errno at the call. */
@@ -118,9 +128,17 @@ static inline void *call_made(struct ibv_context *context, void *obj, uint32_t h
 #define MAKE_ASKED(type, c, first, call) MAKE_AS(type, c, first, call, obj_->handle)
 #define MAKE_BARE(type, c, first, call)	 MAKE_AS(type, c, MAY_CALL(first), call, 0)
 
+/*
+ * After a failure of the device, too, rdma-core reports EIO and keeps the object, unless the program asked
+ * by RDMAV_ALLOW_DISASSOC_DESTROY that destroying succeeds.
+ */
 static inline int may_end(struct ibv_context *context, const void *obj, uint32_t handle)
 {
-	return dpa_alive(context) ? dpav_handles_take(call_handles(context), obj, handle) : 0;
+	if (!dpa_alive(context))
+		return 0;
+	if (device_gone(context) && !dpav_may_destroy_gone())
+		return EIO;
+	return dpav_handles_take(call_handles(context), obj, handle);
 }
 
 /* A verb that failed leaves the object in the table. */

@@ -8,12 +8,12 @@ int dpa_ctl_query_device_ex(struct ibv_context *context,
 			    const struct ibv_query_device_ex_input *input,
 			    struct ibv_device_attr_ex *attr, size_t attr_size)
 {
-	CALL(0, dpa_query_device_ex(context, input, attr, attr_size));
+	CALL(device_gone(context), dpa_query_device_ex(context, input, attr, attr_size));
 }
 
 int dpa_ctl_query_port(struct ibv_context *context, uint8_t port, struct ibv_port_attr *attr)
 {
-	CALL(0, dpa_query_port(context, port, attr));
+	CALL(device_gone(context), dpa_query_port(context, port, attr));
 }
 
 /* Not supported (docs/conformance.md, "Flags that are not known"). */
@@ -34,7 +34,7 @@ int dpa_ctl_query_comp_cntr_caps(struct ibv_context *context, struct ibv_comp_cn
 
 int dpa_ctl_query_rt_values(struct ibv_context *context, struct ibv_values_ex *values)
 {
-	CALL(0, dpa_query_rt_values(context, values));
+	CALL(device_gone(context), dpa_query_rt_values(context, values));
 }
 
 /* ------------------------------------------------------------------ domains */

@@ -88,9 +88,13 @@ void dpa_async_event(void *arg, const struct dpa_event *ev)
 	pthread_mutex_lock(&as->lock);
 	if (!as->first)
 		dpa_eventfd_raise(as->fd);
+	if (ev->type == DPA_EVENT_DEVICE_FATAL)
+		atomic_store_explicit(&as->ctx->fatal, true, memory_order_release);
 	*as->last = n;
 	as->last = &n->next;
 	pthread_mutex_unlock(&as->lock);
+	if (ev->type == DPA_EVENT_DEVICE_FATAL)
+		dpa_channels_fail(as->ctx);
 }
 
 /* Unlinks *p. Context: the lock. */
@@ -101,7 +105,7 @@ static struct async_node *async_take(struct dpa_async *as, struct async_node **p
 	*p = n->next;
 	if (as->last == &n->next)
 		as->last = p;
-	if (!as->first)
+	if (!as->first && !dpa_is_fatal(as->ctx)) /* else it stays readable */
 		dpa_eventfd_clear(as->fd);
 	return n;
 }
@@ -131,7 +135,7 @@ static ssize_t async_read(void *owner, int fd, void *buf, size_t n)
 		errno = n < sizeof(struct async_record) ? EINVAL : EIO;
 		return -1;
 	}
-	return dpa_event_wait(as->ctx->hw, fd, async_pop, as, buf, sizeof(struct async_record));
+	return dpa_event_wait(as->ctx, fd, async_pop, as, buf, sizeof(struct async_record));
 }
 
 static const struct dpa_fd_ops async_fd = {.kind = DPA_FD_ASYNC, .read = async_read};

@@ -10,7 +10,8 @@
 #include "redirect/fds.h"
 
 struct dpa_channel {
-	struct dpa_context *ctx;
+	struct dpa_context *ctx;  /* NULL: it was closed before the channel */
+	struct dpa_channel *next; /* of the context, under its channels_lock */
 	int fd;
 	pthread_mutex_t lock;
 	struct dpa_cq *first, *last; /* CQs with pending events */
@@ -37,7 +38,7 @@ static void channel_unlink(struct dpa_channel *ch, struct dpa_cq *cq)
 	*p = cq->next_pending;
 	if (ch->last == cq)
 		ch->last = prev;
-	if (!ch->first)
+	if (!ch->first && !dpa_is_fatal(ch->ctx)) /* else it stays readable */
 		dpa_eventfd_clear(ch->fd);
 }
 
@@ -79,17 +80,52 @@ static ssize_t channel_read(void *owner, int fd, void *buf, size_t n)
 {
 	struct dpa_channel *ch = owner;
 
-	if (n < sizeof(uint64_t) || !dpa_word_alive(ch->ctx->alive)) {
+	if (n < sizeof(uint64_t) || !ch->ctx || !dpa_word_alive(ch->ctx->alive)) {
 		errno = n < sizeof(uint64_t) ? EINVAL : EIO;
 		return -1;
 	}
-	return dpa_event_wait(ch->ctx->hw, fd, channel_pop, ch, buf, sizeof(uint64_t));
+	return dpa_event_wait(ch->ctx, fd, channel_pop, ch, buf, sizeof(uint64_t));
+}
+
+/* In a forked child a thread that does not exist there may hold the lock: the list is not used there. */
+static void leave_list(struct dpa_channel *ch)
+{
+	struct dpa_context *ctx = ch->ctx;
+
+	if (!ctx || !dpa_word_alive(ctx->alive))
+		return;
+	pthread_mutex_lock(&ctx->channels_lock);
+	for (struct dpa_channel **p = &ctx->channels; *p; p = &(*p)->next)
+		if (*p == ch) {
+			*p = ch->next;
+			break;
+		}
+	pthread_mutex_unlock(&ctx->channels_lock);
 }
 
 /* The library has checked that no CQ uses the channel any more. */
 static void channel_closed(void *owner)
 {
+	leave_list(owner);
 	free(owner);
+}
+
+void dpa_channels_fail(struct dpa_context *ctx)
+{
+	pthread_mutex_lock(&ctx->channels_lock);
+	for (struct dpa_channel *ch = ctx->channels; ch; ch = ch->next) {
+		pthread_mutex_lock(&ch->lock);
+		dpa_eventfd_raise(ch->fd);
+		pthread_mutex_unlock(&ch->lock);
+	}
+	pthread_mutex_unlock(&ctx->channels_lock);
+}
+
+void dpa_channels_leave(struct dpa_context *ctx)
+{
+	for (struct dpa_channel *ch = ctx->channels; ch; ch = ch->next)
+		ch->ctx = NULL;
+	ctx->channels = NULL;
 }
 
 static const struct dpa_fd_ops channel_fd = {
@@ -102,7 +138,7 @@ int dpa_channel_create(struct dpa_context *ctx)
 {
 	struct dpa_channel *ch;
 
-	if (!dpa_word_alive(ctx->alive)) {
+	if (!dpa_word_alive(ctx->alive) || dpa_is_fatal(ctx)) {
 		errno = EIO;
 		return -1;
 	}
@@ -117,6 +153,10 @@ int dpa_channel_create(struct dpa_context *ctx)
 	errno = dpa_fd_add(ch->fd, &channel_fd, ch);
 	if (errno)
 		goto err_add;
+	pthread_mutex_lock(&ctx->channels_lock);
+	ch->next = ctx->channels;
+	ctx->channels = ch;
+	pthread_mutex_unlock(&ctx->channels_lock);
 	return ch->fd;
 
 err_add:

@@ -32,13 +32,23 @@ static inline void dpa_eventfd_clear(int fd)
 
 typedef bool dpa_event_pop_fn(void *queue, void *record);
 
-/* read() on such a descriptor: returns record_size, or -1 and sets errno. */
-static inline ssize_t dpa_event_wait(struct dpa_hw_ctx *hw, int fd, dpa_event_pop_fn *pop,
+/*
+ * read() on such a descriptor: returns record_size, or -1 and sets errno. EIO: the device has failed,
+ * and no event is left. The descriptor is readable then, too.
+ */
+static inline ssize_t dpa_event_wait(struct dpa_context *ctx, int fd, dpa_event_pop_fn *pop,
 				     void *queue, void *record, size_t record_size)
 {
+	struct dpa_hw_ctx *hw = ctx->hw;
 	int ret;
 
 	while (!pop(queue, record)) {
+		if (dpa_is_fatal(ctx)) {
+			if (pop(queue, record)) /* it came before that */
+				break;
+			errno = EIO;
+			return -1;
+		}
 		if (fcntl(fd, F_GETFL) & O_NONBLOCK) {
 			/* An application that never blocks must make progress, too. */
 			dpa_hw_progress(hw);

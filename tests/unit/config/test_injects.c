@@ -28,6 +28,8 @@ Test(injects, texts)
 		{"comp_event=late:1500us", "comp_event=late:1500us,n=1"},
 		{"event=GID_CHANGE,after=2s", "event=GID_CHANGE,after=2s"},
 		{"event=QP_FATAL,after=3ms", "event=QP_FATAL,n=1,after=3ms"},
+		{"event=PORT_ERR:2s,after=1s", "event=PORT_ERR:2s,after=1s"},
+		{"event=DEVICE_FATAL,n=3", "event=DEVICE_FATAL,n=3"},
 		{"cm_event=UNREACHABLE,n=2,prog=rping", "cm_event=UNREACHABLE,n=2,prog=rping"},
 		{"rdma_connect=ECONNREFUSED,after=1ns", "rdma_connect=ECONNREFUSED,n=1,after=1ns"},
 	};

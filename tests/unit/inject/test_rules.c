@@ -4,7 +4,9 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "inject/inject.h"
 #include "inject/wc.h"
@@ -127,6 +129,37 @@ Test(inject, setting)
 	cr_expect_eq(s.num, 1);
 	dpa_inject_forked();
 	cr_expect_eq(atomic_load(&dpa_hw_injects), 0);
+}
+
+/* Each of the first calls has a line, and so has the one that fails. */
+Test(inject, recorded_calls)
+{
+	struct dpa_inject_spec s = {0};
+	char path[] = "/tmp/inject-calls.XXXXXX", text[256] = "", want[256];
+	int fd = mkstemp(path);
+
+	cr_assert_geq(fd, 0);
+	cr_assert(dpa_inject_parse("alloc_pd=EIO,n=2", &s));
+	dpa_hw_inject_record(path);
+	dpa_hw_inject_begin(&s, NULL);
+	cr_expect_eq(call("alloc_pd"), 0);
+	cr_expect_eq(call("alloc_pd"), EIO);
+	for (uint32_t i = 0; i < 2 * DPA_HW_INJECT_RECORDED; i++)
+		call("poll_cq");
+	cr_assert_gt(read(fd, text, sizeof(text) - 1), 0);
+	snprintf(want, sizeof(want),
+		 "call alloc_pd 1 %d %s\ncall alloc_pd 2 %d %s\nfailed alloc_pd 2 %d %s\n",
+		 getpid(), program_invocation_short_name, getpid(), program_invocation_short_name,
+		 getpid(), program_invocation_short_name);
+	cr_expect_eq(strncmp(text, want, strlen(want)), 0, "%s", text);
+	lseek(fd, 0, SEEK_SET);
+	uint32_t lines = 0;
+
+	for (char c; read(fd, &c, 1) == 1;)
+		lines += c == '\n';
+	cr_expect_eq(lines, 3 + DPA_HW_INJECT_RECORDED);
+	close(fd);
+	unlink(path);
 }
 
 Test(inject, completions)
