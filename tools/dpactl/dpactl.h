@@ -29,7 +29,8 @@ struct ctl {
 	const char *image; /* simulate: the program of the DPA */
 	/* capture: how many packets; how long (pcc, too); 0: no end */
 	uint32_t count, seconds;
-	char **program;		  /* trace: the program to start and its arguments; NULL */
+	char **program;		  /* trace, sweep: the program to start and its arguments; NULL */
+	char *peer;		  /* sweep: the other end, with its arguments; NULL */
 	bool batch;		  /* top: text, no screen */
 	uint32_t port;		  /* web; 0: any */
 	const char *delay, *sort; /* top; NULL: as usual */
@@ -42,7 +43,8 @@ struct ctl {
 typedef void command_fn(struct ctl *c);
 command_fn cmd_status, cmd_ps, cmd_uar, cmd_counters, cmd_config, cmd_decode, cmd_fault,
 	cmd_capture, cmd_dpa, cmd_pcc, cmd_doctor, cmd_enable, cmd_disable, cmd_caps, cmd_link,
-	cmd_simulate, cmd_trace, cmd_explain, cmd_report, cmd_inject, cmd_top, cmd_web, cmd_port;
+	cmd_simulate, cmd_trace, cmd_explain, cmd_report, cmd_inject, cmd_top, cmd_web, cmd_port,
+	cmd_sweep;
 
 /* main.c */
 _Noreturn void die(int status, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

@@ -41,6 +41,7 @@ static const struct command {
 	{"report", cmd_report, ANY_BOARD, NOTHING},
 	{"simulate", cmd_simulate, NO_BOARD, ONE_FILE},
 	{"status", cmd_status, ANY_BOARD, NOTHING},
+	{"sweep", cmd_sweep, NO_BOARD, NOTHING},
 	{"top", cmd_top, ANY_BOARD, PIDS},
 	{"trace", cmd_trace, ANY_BOARD, PIDS},
 	{"uar", cmd_uar, NEEDS_BOARD, NOTHING},
@@ -50,7 +51,7 @@ static const struct command {
 #define COMMANDS                                                                                   \
 	"status, top, web, ps, dpa, uar, counters, config, caps, fault, inject, link, port, pcc, " \
 	"capture, "                                                                                \
-	"decode, trace, report, explain, simulate, doctor, enable or disable"
+	"decode, trace, sweep, report, explain, simulate, doctor, enable or disable"
 
 struct options {
 	struct ctl *c;
@@ -128,8 +129,11 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 	case 'i':
 		o->c->image = arg;
 		return 0;
+	case 'P':
+		o->c->peer = arg;
+		return 0;
 	case 'c':
-		o->c->count = parse_number(arg, "number of packets");
+		o->c->count = parse_number(arg, "number");
 		return 0;
 	case 'n':
 		o->c->count = parse_number(arg, "number of readings");
@@ -178,14 +182,24 @@ static const struct argp_option option_list[] = {
 	 0},
 	{"image", 'i', "FILE", 0,
 	 "simulate: the image.so of a congestion control program that acts on flows", 0},
+	{"count", 'c', "N", 0,
+	 "capture: end after N packets; trace: after N events; sweep: fail the first N of each "
+	 "call, "
+	 "3 if not given",
+	 0},
+	{"seconds", 's', "N", 0,
+	 "capture, trace, pcc watch, pcc record: end after N seconds; sweep: a run that lasts "
+	 "longer "
+	 "hangs",
+	 0},
+	{"peer", 'P', "PROGRAM", 0,
+	 "sweep: the other end with its arguments, in quotes; it is started before each run", 0},
 	{"batch", O_BATCH, NULL, 0, "top: print text, no screen; after the word top also -b", 0},
 	{"iterations", 'n', "N", 0, "top -b: end after N readings", 0},
 	{"delay", 'd', "SECONDS", 0, "top: time between two readings, 1 if not set", 0},
 	{"sort", 'o', "KEY", 0,
 	 "top: the first key to sort by: messages, bytes, again, rnr, waiting, id", 0},
 	{"port", 'p', "N", 0, "web: listen on this port, not on any", 0},
-	{"count", 'c', "N", 0, "capture: end after N packets; trace: after N events", 0},
-	{"seconds", 's', "N", 0, "capture, trace, pcc watch, pcc record: end after N seconds", 0},
 	{0},
 };
 
@@ -197,6 +211,7 @@ static const struct argp argp = {
 		"SPEC|off|show\ninject PID [SPEC|off|show]\n"
 		"link set SPEC|off|show\nport down|up|show\n"
 		"capture -w FILE\ntrace -w FILE [PID...]\ntrace -w FILE -- PROGRAM [ARG...]\n"
+		"sweep [--peer PROGRAM] -- PROGRAM [ARG...]\n"
 		"report -w FILE\ndecode FILE\nexplain [STATUS [VENDOR_ERR]]\nsimulate SCENARIO "
 		"[-w FILE]\n"
 		"pcc [list|params|counters|enable|disable|count|clear|set|watch]\n"
@@ -240,6 +255,9 @@ static const struct argp argp = {
 	       "  trace -w FILE [PID...], trace -w FILE -- PROGRAM\n"
 	       "                  the way of each WQE from post to poll in both processes, as\n"
 	       "                  Chrome trace events, or with -w X.html as a page\n"
+	       "  sweep -- PROGRAM\n"
+	       "                  runs it once for each call of the verbs and of rdma_cm, with\n"
+	       "                  that call failing: hangs, crashes, leaks\n"
 	       "  decode FILE     the RoCEv2 packets of a pcap or pcapng file; - is the input\n"
 	       "  report -w FILE  settings, processes, counters, and the last seconds of the\n"
 	       "                  timeline in one file (JSON), for a bug report; no payloads\n"
@@ -253,7 +271,9 @@ static const struct argp argp = {
 	       "  enable --system, disable --system\n"
 	       "                  as root: dpa0 for every process of this machine, or not\n"
 	       "\nExit status: 0; 1: no adapter instance, or it cannot be used; a malformed\n"
-	       "packet or a wrong ICRC (decode), something wrong (doctor), no device (caps);\n"
+	       "packet or a wrong ICRC (decode), something wrong (doctor), no device (caps), a "
+	       "hang,\n"
+	       "crash or leak (sweep);\n"
 	       "2: wrong use or setting, or no such file.",
 };
 
@@ -306,18 +326,23 @@ static void parse_args(struct options *o, int argc, char **argv)
 	if ((o->cmd->fn == cmd_capture || o->cmd->fn == cmd_trace || o->cmd->fn == cmd_report) &&
 	    !o->c->to)
 		die(EXIT_USAGE, "%s needs -w FILE", o->cmd->name);
-	if (o->c->program && o->cmd->fn != cmd_trace)
-		die(EXIT_USAGE, "-- PROGRAM is for trace");
+	if (o->c->program && o->cmd->fn != cmd_trace && o->cmd->fn != cmd_sweep)
+		die(EXIT_USAGE, "-- PROGRAM is for trace and sweep");
+	if (o->cmd->fn == cmd_sweep && !o->c->program)
+		die(EXIT_USAGE, "sweep needs -- PROGRAM");
+	if (o->c->peer && o->cmd->fn != cmd_sweep)
+		die(EXIT_USAGE, "--peer is for sweep");
 	if (o->c->program && o->c->npids)
 		die(EXIT_USAGE, "trace takes process ids or a program, not both");
 	if (o->c->system && o->cmd->fn != cmd_enable && o->cmd->fn != cmd_disable)
 		die(EXIT_USAGE, "--system is for enable and disable");
 	check_top(o);
-	if (o->cmd->fn != cmd_capture && o->cmd->fn != cmd_trace && o->c->count && !o->times)
-		die(EXIT_USAGE, "--count is for capture and trace");
+	if (o->cmd->fn != cmd_capture && o->cmd->fn != cmd_trace && o->cmd->fn != cmd_sweep &&
+	    o->c->count && !o->times)
+		die(EXIT_USAGE, "--count is for capture, trace and sweep");
 	if (o->cmd->fn != cmd_capture && o->cmd->fn != cmd_trace && o->cmd->fn != cmd_pcc &&
-	    o->c->seconds)
-		die(EXIT_USAGE, "--seconds is for capture, trace and pcc");
+	    o->cmd->fn != cmd_sweep && o->c->seconds)
+		die(EXIT_USAGE, "--seconds is for capture, trace, sweep and pcc");
 	if (o->cmd->fn != cmd_simulate && o->c->image)
 		die(EXIT_USAGE, "--image is for simulate");
 	if (o->cmd->fn != cmd_capture && o->cmd->fn != cmd_trace && o->cmd->fn != cmd_report &&

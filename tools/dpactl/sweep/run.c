@@ -1,0 +1,416 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * run.c - one run of a sweep. dpactl is the reaper of everything that the program leaves: what lives on
+ * after its end is seen and ended.
+ */
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+#include "sweep.h"
+
+#define NAP_MS	   2
+#define GRACE_MS   1000 /* for processes that are just ending, and for the other end */
+#define PEER_MS	   5000 /* until the other end listens */
+#define OUTPUT_MAX 4096
+
+static volatile sig_atomic_t stopped;
+
+static void on_signal(int sig)
+{
+	(void)sig;
+	stopped = 1;
+}
+
+void sweep_catch_signals(void)
+{
+	struct sigaction sa = {.sa_handler = on_signal};
+
+	sigaction(SIGINT, &sa, NULL);
+	sigaction(SIGTERM, &sa, NULL);
+	sigaction(SIGHUP, &sa, NULL);
+	prctl(PR_SET_CHILD_SUBREAPER, 1);
+}
+
+bool sweep_stopped(void)
+{
+	return stopped;
+}
+
+static uint64_t now_ms(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
+}
+
+static void nap(void)
+{
+	const struct timespec ts = {.tv_nsec = NAP_MS * 1000000};
+
+	nanosleep(&ts, NULL);
+}
+
+/* -------------------------------------------------------------------- processes */
+
+struct child {
+	pid_t pid; /* and its process group; 0: none */
+	bool ended;
+	int status; /* of waitpid() */
+};
+
+static void to_file(const char *path, int flags, int fd)
+{
+	int f = open(path, flags | O_CLOEXEC, 0600);
+
+	if (f < 0 || dup2(f, fd) < 0)
+		_exit(127);
+}
+
+/* In the child. rule NULL: neither rules nor a record of the calls. */
+static _Noreturn void become(const struct sweep_setup *s, char **program, const char *output,
+			     const char *calls, const char *rule)
+{
+	char path[SWEEP_PATH], **argv;
+	size_t n = 0;
+
+	while (program[n])
+		n++;
+	argv = calloc(n + 2, sizeof(*argv));
+	if (!argv)
+		_exit(127);
+	argv[0] = (char *)s->dpa_run;
+	memcpy(argv + 1, program, n * sizeof(*argv));
+	snprintf(path, sizeof(path), "%s/board", s->dir);
+	setenv("DPA_BOARD", path, 1);
+	unsetenv("DPA_INJECT");
+	unsetenv("DPA_INJECT_CALLS");
+	if (rule)
+		setenv("DPA_INJECT", rule, 1);
+	if (calls)
+		setenv("DPA_INJECT_CALLS", calls, 1);
+	setpgid(0, 0);
+	to_file("/dev/null", O_RDONLY, 0);
+	to_file(output, O_WRONLY | O_CREAT | O_TRUNC, 1);
+	dup2(1, 2);
+	execv(s->dpa_run, argv);
+	_exit(127);
+}
+
+static struct child start(const struct sweep_setup *s, char **program, const char *output,
+			  const char *calls, const char *rule)
+{
+	struct child c = {.pid = fork()};
+
+	if (c.pid < 0)
+		die(EXIT_NONE, "cannot start a process: %s", strerror(errno));
+	if (!c.pid)
+		become(s, program, output, calls, rule);
+	setpgid(c.pid, c.pid); /* both do, so that it is one when either goes on */
+	return c;
+}
+
+/* Takes every process that has ended, also those that the program left to this one. */
+static void reap(struct child *a, struct child *b)
+{
+	int status;
+	pid_t pid;
+
+	while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
+		struct child *c = pid == a->pid ? a : pid == b->pid ? b : NULL;
+
+		if (!c)
+			continue;
+		c->ended = true;
+		c->status = status;
+	}
+}
+
+/* True if a process of the group lives. */
+static bool group_lives(const struct child *c)
+{
+	return c->pid && kill(-c->pid, 0) == 0;
+}
+
+/* Number of children of this process, in any group: what the programs left. */
+static uint32_t count_children(void)
+{
+	char path[64], text[4096], *save, *p;
+	uint32_t n = 0;
+	ssize_t len;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/children", (int)getpid());
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	len = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	if (fd >= 0)
+		close(fd);
+	if (len <= 0)
+		return 0;
+	text[len] = '\0';
+	for (p = strtok_r(text, " ", &save); p; p = strtok_r(NULL, " ", &save))
+		n++;
+	return n;
+}
+
+static void kill_children(void)
+{
+	char path[64], text[4096], *save, *p;
+	ssize_t len;
+	int fd;
+
+	snprintf(path, sizeof(path), "/proc/self/task/%d/children", (int)getpid());
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	len = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
+	if (fd >= 0)
+		close(fd);
+	if (len <= 0)
+		return;
+	text[len] = '\0';
+	for (p = strtok_r(text, " ", &save); p; p = strtok_r(NULL, " ", &save))
+		if (atoi(p) > 0)
+			kill(atoi(p), SIGKILL);
+}
+
+/* Ends a group, and what has left it. */
+static void end_all(struct child *a, struct child *b)
+{
+	if (a->pid)
+		kill(-a->pid, SIGKILL);
+	if (b->pid)
+		kill(-b->pid, SIGKILL);
+	do {
+		kill_children();
+		reap(a, b);
+		nap();
+	} while (count_children());
+}
+
+/* ------------------------------------------------------------------- the other end */
+
+/* Open sockets of the process: writes "socket:[N]" of descriptor `fd`. False: there is none. */
+static bool socket_of(pid_t pid, const char *fd, char *name, size_t len)
+{
+	char path[64];
+	ssize_t n;
+
+	snprintf(path, sizeof(path), "/proc/%d/fd/%.16s", (int)pid, fd);
+	n = readlink(path, name, len - 1);
+	if (n <= 8 || strncmp(name, "socket:[", 8) != 0)
+		return false;
+	name[n] = '\0';
+	return true;
+}
+
+/* True if a TCP socket with this inode listens (state 0A). */
+static bool inode_listens(const char *file, unsigned long inode)
+{
+	FILE *f = fopen(file, "re");
+	unsigned long found;
+	unsigned state;
+	char line[256];
+	bool listens = false;
+
+	while (f && !listens && fgets(line, sizeof(line), f))
+		listens = sscanf(line, " %*d: %*s %*s %x %*s %*s %*s %*s %*s %lu", &state,
+				 &found) == 2 &&
+			  state == 0x0a && found == inode;
+	if (f)
+		fclose(f);
+	return listens;
+}
+
+static bool tcp_listens(pid_t pid)
+{
+	bool listens = false;
+	char path[64], name[64];
+	struct dirent *e;
+	DIR *d;
+
+	snprintf(path, sizeof(path), "/proc/%d/fd", (int)pid);
+	d = opendir(path);
+	while (d && !listens && (e = readdir(d)))
+		if (socket_of(pid, e->d_name, name, sizeof(name))) {
+			unsigned long inode = strtoul(name + 8, NULL, 10);
+
+			listens = inode_listens("/proc/net/tcp", inode) ||
+				  inode_listens("/proc/net/tcp6", inode);
+		}
+	if (d)
+		closedir(d);
+	return listens;
+}
+
+static struct dpa_board *peek(const struct sweep_setup *s)
+{
+	char path[SWEEP_PATH], err[256];
+	struct dpa_board_cfg cfg = {.path = path, .lib_version = DPA_VERSION};
+	struct dpa_board *b;
+
+	snprintf(path, sizeof(path), "%s/board", s->dir);
+	return dpa_board_peek(&cfg, &b, err, sizeof(err)) ? NULL : b;
+}
+
+/* True if a process of the adapter instance listens by rdma_cm. */
+static bool cm_listens(const struct sweep_setup *s)
+{
+	struct ctl c = {.b = peek(s)};
+	char text[64] = "";
+
+	if (!c.b)
+		return false;
+	cm_listeners(&c, text, sizeof(text));
+	dpa_board_unpeek(c.b);
+	return text[0];
+}
+
+/* A peer that never listens is taken as ready after a while: it may wait in another way. */
+static void wait_for_peer(const struct sweep_setup *s, struct child *peer, struct child *none)
+{
+	uint64_t end = now_ms() + PEER_MS;
+
+	while (!stopped && !peer->ended && now_ms() < end && !tcp_listens(peer->pid) &&
+	       !cm_listens(s)) {
+		nap();
+		reap(peer, none);
+	}
+}
+
+/* ------------------------------------------------------------------------- leaks */
+
+static uint32_t count_procs(const struct sweep_setup *s)
+{
+	struct ctl c = {.b = peek(s)};
+	uint32_t n = 0;
+	struct proc p;
+
+	if (!c.b)
+		return 0;
+	for (uint32_t slot = 0; slot < DPA_BOARD_PROCS; slot++)
+		n += proc_read(&c, slot, &p) && p.alive;
+	dpa_board_unpeek(c.b);
+	return n;
+}
+
+struct listing {
+	char (*name)[64];
+	uint32_t num;
+};
+
+/*
+ * The files in /dev/shm. Not that of the ports of rdma_cm: all processes of the network namespace share it,
+ * and the next one removes it after a process that was killed.
+ */
+static struct listing list_shm(void)
+{
+	struct listing l = {0};
+	DIR *d = opendir("/dev/shm");
+	struct dirent *e;
+
+	while (d && (e = readdir(d))) {
+		if (e->d_name[0] == '.' || strncmp(e->d_name, "dpa-cm-", 7) == 0)
+			continue;
+		l.name = reallocarray(l.name, l.num + 1, sizeof(*l.name));
+		if (!l.name)
+			die(EXIT_NONE, "no memory");
+		snprintf(l.name[l.num++], sizeof(*l.name), "%.63s", e->d_name);
+	}
+	if (d)
+		closedir(d);
+	return l;
+}
+
+static bool is_in(const struct listing *l, const char *name)
+{
+	for (uint32_t i = 0; i < l->num; i++)
+		if (strcmp(l->name[i], name) == 0)
+			return true;
+	return false;
+}
+
+static void find_new_shm(const struct listing *before, struct sweep_run *r)
+{
+	struct listing now = list_shm();
+
+	for (uint32_t i = 0; i < now.num; i++) {
+		if (is_in(before, now.name[i]))
+			continue;
+		if (r->num_shm < 2)
+			memcpy(r->shm[r->num_shm], now.name[i], sizeof(r->shm[0]));
+		r->num_shm++;
+	}
+	free(now.name);
+}
+
+/* ----------------------------------------------------------------------- the run */
+
+static void wait_for(struct child *c, struct child *other, uint64_t end)
+{
+	while (!c->ended && !stopped && now_ms() < end) {
+		nap();
+		reap(c, other);
+	}
+}
+
+/* Counts what the program left. Processes that are just ending are given a moment. */
+static void look_for_leaks(const struct sweep_setup *s, struct child *c, struct child *peer,
+			   struct sweep_run *r)
+{
+	const uint32_t expected = peer->pid && !peer->ended;
+	uint64_t end = now_ms() + GRACE_MS;
+
+	while ((group_lives(c) || count_children() > expected) && now_ms() < end) {
+		nap();
+		reap(c, peer);
+	}
+	if (count_children() > expected)
+		r->left = count_children() - expected;
+	if (!expected) /* the other end uses dpa0, too */
+		r->on_board = count_procs(s);
+}
+
+void sweep_run(const struct sweep_setup *s, const char *rule, struct sweep_run *r)
+{
+	char calls[SWEEP_PATH], output[SWEEP_PATH], peer_output[SWEEP_PATH];
+	struct listing before = list_shm();
+	struct child c = {0}, peer = {0};
+	uint64_t begin;
+
+	memset(r, 0, sizeof(*r));
+	snprintf(calls, sizeof(calls), "%s/calls", s->dir);
+	snprintf(output, sizeof(output), "%s/output", s->dir);
+	snprintf(peer_output, sizeof(peer_output), "%s/peer", s->dir);
+	unlink(calls);
+	if (s->peer) {
+		peer = start(s, s->peer, peer_output, NULL, NULL);
+		wait_for_peer(s, &peer, &c);
+	}
+	begin = now_ms();
+	c = start(s, s->program, output, calls, rule);
+	wait_for(&c, &peer, begin + s->limit_ms);
+	r->ms = (uint32_t)(now_ms() - begin);
+	if (!c.ended) {
+		r->end = stopped ? SWEEP_STOPPED : SWEEP_HANGS;
+	} else {
+		r->end = WIFSIGNALED(c.status) ? SWEEP_SIGNAL : SWEEP_ENDED;
+		r->status = WIFSIGNALED(c.status) ? WTERMSIG(c.status) : WEXITSTATUS(c.status);
+		if (peer.pid)
+			wait_for(&peer, &c, now_ms() + GRACE_MS);
+		look_for_leaks(s, &c, &peer, r);
+	}
+	if (peer.pid) {
+		r->peer_hangs = !peer.ended;
+		r->peer_signal = peer.ended && WIFSIGNALED(peer.status);
+	}
+	end_all(&c, &peer);
+	find_new_shm(&before, r);
+	free(before.name);
+}

@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/*
+ * sweep.c - dpactl sweep: finds the calls of a program in a first run, then runs it once for each of
+ * them with that call failing (docs/recovery.md).
+ */
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include "sweep.h"
+
+#define EACH	     3	   /* calls of a name that fail, if --count is not given */
+#define FIRST_MS     60000 /* limit of the first run, if --seconds is not given */
+#define LIMIT_MIN_MS 10000 /* then of the others, at least; at most five times the first */
+#define RULE_MAX     160
+#define PEER_WORDS   64
+
+enum verdict { FINE, NOT_REACHED, HANGS, CRASHES, LEAKS, VERDICTS };
+static const char *const verdicts[VERDICTS] = {"ok", "not reached", "hang", "crash", "leak"};
+
+struct tally {
+	uint32_t runs, of[VERDICTS];
+	bool complete;
+};
+
+/* ------------------------------------------------------------------------ set-up */
+
+/* Splits at blanks; no quotes. Ends the process if there are too many words. */
+static char **split_words(char *text)
+{
+	static char *words[PEER_WORDS + 1];
+	size_t n = 0;
+	char *save = NULL;
+
+	for (char *w = strtok_r(text, " \t", &save); w; w = strtok_r(NULL, " \t", &save)) {
+		if (n == PEER_WORDS)
+			die(EXIT_USAGE, "--peer: more than %d words", PEER_WORDS);
+		words[n++] = w;
+	}
+	words[n] = NULL;
+	if (!n)
+		die(EXIT_USAGE, "--peer: no program");
+	return words;
+}
+
+/* dpa-run is installed beside dpactl. */
+static void find_dpa_run(char path[SWEEP_PATH])
+{
+	ssize_t n = readlink("/proc/self/exe", path, SWEEP_PATH - 10);
+	char *slash;
+
+	path[n > 0 ? n : 0] = '\0';
+	slash = strrchr(path, '/');
+	if (slash)
+		memcpy(slash, "/dpa-run", sizeof("/dpa-run"));
+	if (!slash || access(path, X_OK))
+		die(EXIT_NONE, "no dpa-run beside dpactl");
+}
+
+/* The folder of the runs: for the adapter state as well, which must be on a file system in memory. */
+static void make_folder(char *dir, size_t len)
+{
+	const char *in = getenv("XDG_RUNTIME_DIR");
+
+	if (!in || in[0] != '/' || access(in, W_OK))
+		in = "/dev/shm";
+	if (snprintf(dir, len, "%s/dpactl-sweep.XXXXXX", in) >= (int)len || !mkdtemp(dir))
+		die(EXIT_NONE, "%s: %s", in, strerror(errno));
+}
+
+static void remove_folder(const char *dir)
+{
+	static const char *const names[] = {"board", "calls", "output", "peer"};
+	char path[SWEEP_PATH];
+
+	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+		snprintf(path, sizeof(path), "%s/%s", dir, names[i]);
+		unlink(path);
+	}
+	rmdir(dir);
+}
+
+/* ------------------------------------------------------------------------ report */
+
+static enum verdict judge(const struct sweep_run *r, bool reached)
+{
+	if (r->end == SWEEP_HANGS)
+		return HANGS;
+	if (r->end == SWEEP_SIGNAL || r->peer_signal)
+		return CRASHES;
+	if (r->left || r->on_board || r->num_shm)
+		return LEAKS;
+	return reached ? FINE : NOT_REACHED;
+}
+
+/* Writes how the run ended, in words. */
+static void describe(const struct sweep_setup *s, const struct sweep_run *r, char *text, size_t len)
+{
+	size_t n;
+
+	if (r->end == SWEEP_HANGS)
+		n = (size_t)snprintf(text, len, "runs after %u s", s->limit_ms / 1000);
+	else if (r->end == SWEEP_SIGNAL)
+		n = (size_t)snprintf(text, len, "ended by %s", strsignal(r->status));
+	else
+		n = (size_t)snprintf(text, len, "status %d", r->status);
+	if (r->left && n < len)
+		n += (size_t)snprintf(text + n, len - n, "; %u process%s left", r->left,
+				      r->left == 1 ? "" : "es");
+	if (r->on_board && n < len)
+		n += (size_t)snprintf(text + n, len - n, "; %u still use%s dpa0", r->on_board,
+				      r->on_board == 1 ? "s" : "");
+	if (r->num_shm && n < len)
+		n += (size_t)snprintf(text + n, len - n, "; %u new in /dev/shm: %s", r->num_shm,
+				      r->shm[0]);
+	if (r->peer_signal && n < len)
+		n += (size_t)snprintf(text + n, len - n, "; the peer crashed");
+	else if (r->peer_hangs && n < len)
+		snprintf(text + n, len - n, "; the peer waits");
+}
+
+static void show_progress(uint32_t i, uint32_t n, const char *rule)
+{
+	if (isatty(STDERR_FILENO))
+		fprintf(stderr, "\r\033[K%u of %u  %s", i, n, rule);
+}
+
+static void end_progress(void)
+{
+	if (isatty(STDERR_FILENO))
+		fprintf(stderr, "\r\033[K");
+}
+
+static struct json_object *run_json(const struct sweep_call *call, const char *rule,
+				    const struct sweep_run *r, enum verdict v)
+{
+	struct json_object *o = json_object_new_object();
+
+	json_add(o, "rule", rule);
+	json_add(o, "call", call->name);
+	json_add(o, "program", call->prog);
+	json_add_num(o, "number", call->n);
+	json_add(o, "verdict", verdicts[v]);
+	if (r->end == SWEEP_SIGNAL)
+		json_add_num(o, "signal", (uint64_t)r->status);
+	if (r->end == SWEEP_ENDED)
+		json_add_num(o, "status", (uint64_t)r->status);
+	json_add_num(o, "ms", r->ms);
+	json_add_num(o, "processes_left", r->left);
+	json_add_num(o, "on_adapter", r->on_board);
+	json_add_num(o, "new_in_shm", r->num_shm);
+	json_object_object_add(o, "peer_waits", json_object_new_boolean(r->peer_hangs));
+	return o;
+}
+
+static void show_run(struct ctl *c, struct json_object *list, const struct sweep_setup *s,
+		     const struct sweep_call *call, const char *rule, const struct sweep_run *r,
+		     enum verdict v)
+{
+	char text[256];
+
+	end_progress();
+	if (c->json) {
+		json_object_array_add(list, run_json(call, rule, r, v));
+		return;
+	}
+	describe(s, r, text, sizeof(text));
+	printf("%-12s %-44s %s\n", verdicts[v], rule, text);
+	fflush(stdout);
+}
+
+static void show_tally(struct ctl *c, struct json_object *list, const struct sweep_calls *calls,
+		       const struct tally *t)
+{
+	struct json_object *o;
+
+	if (!c->json) {
+		printf("%u of %u: %u ok, %u not reached, %u hang, %u crash, %u leak\n", t->runs,
+		       calls->num, t->of[FINE], t->of[NOT_REACHED], t->of[HANGS], t->of[CRASHES],
+		       t->of[LEAKS]);
+		return;
+	}
+	o = json_object_new_object();
+	json_add_num(o, "calls", calls->num);
+	json_object_object_add(o, "complete", json_object_new_boolean(t->complete));
+	for (int v = 0; v < VERDICTS; v++)
+		json_add_num(o, verdicts[v], t->of[v]);
+	json_object_object_add(o, "runs", list);
+	print_json(o);
+}
+
+/* ------------------------------------------------------------------------- sweep */
+
+/* The first run: nothing fails, and it must end well. */
+static void first_run(struct ctl *c, struct sweep_setup *s, struct sweep_calls *calls)
+{
+	char path[SWEEP_PATH];
+	struct sweep_run r;
+
+	s->limit_ms = c->seconds ? c->seconds * 1000 : FIRST_MS;
+	sweep_run(s, NULL, &r);
+	snprintf(path, sizeof(path), "%s/calls", s->dir);
+	if (r.end == SWEEP_ENDED && !r.status)
+		sweep_calls_read(calls, path, c->count ? c->count : EACH);
+	if (!calls->num)
+		remove_folder(s->dir);
+	if (r.end == SWEEP_STOPPED)
+		die(EXIT_WRONG, "interrupted in the first run");
+	if (r.end == SWEEP_HANGS)
+		die(EXIT_WRONG,
+		    "the program runs for more than %u s without a failure: use --seconds",
+		    s->limit_ms / 1000);
+	if (r.end == SWEEP_SIGNAL || r.status)
+		die(EXIT_WRONG, "the program fails without a failure: %s %d",
+		    r.end == SWEEP_SIGNAL ? "signal" : "status", r.status);
+	if (!calls->num)
+		die(EXIT_WRONG, "the program makes no call of the verbs or of rdma_cm on dpa0");
+	if (!c->seconds)
+		s->limit_ms = r.ms * 5 > LIMIT_MIN_MS ? r.ms * 5 : LIMIT_MIN_MS;
+}
+
+static void one_call(struct ctl *c, const struct sweep_setup *s, const struct sweep_call *call,
+		     uint32_t i, uint32_t of, struct tally *t, struct json_object *list)
+{
+	char rule[RULE_MAX], path[SWEEP_PATH];
+	struct sweep_run r;
+	enum verdict v;
+
+	snprintf(rule, sizeof(rule), "%s=%s,n=%u,prog=%.15s", call->name, sweep_errno(call->name),
+		 call->n, call->prog);
+	show_progress(i + 1, of, rule);
+	sweep_run(s, rule, &r);
+	if (r.end == SWEEP_STOPPED)
+		return;
+	snprintf(path, sizeof(path), "%s/calls", s->dir);
+	v = judge(&r, sweep_calls_failed(path));
+	t->runs++;
+	t->of[v]++;
+	show_run(c, list, s, call, rule, &r, v);
+}
+
+void cmd_sweep(struct ctl *c)
+{
+	struct json_object *list = json_object_new_array();
+	struct sweep_calls calls = {0};
+	struct sweep_setup s = {.program = c->program};
+	struct tally t = {0};
+
+	if (c->peer)
+		s.peer = split_words(c->peer);
+	find_dpa_run(s.dpa_run);
+	make_folder(s.dir, sizeof(s.dir));
+	sweep_catch_signals();
+	show_progress(0, 0, "the first run, in which nothing fails");
+	first_run(c, &s, &calls);
+	for (uint32_t i = 0; i < calls.num && !sweep_stopped(); i++)
+		one_call(c, &s, &calls.call[i], i, calls.num, &t, list);
+	end_progress();
+	t.complete = t.runs == calls.num;
+	remove_folder(s.dir);
+	show_tally(c, list, &calls, &t);
+	if (!c->json)
+		json_object_put(list);
+	free(calls.call);
+	if (!t.complete || t.of[HANGS] || t.of[CRASHES] || t.of[LEAKS])
+		c->status = EXIT_WRONG;
+}
