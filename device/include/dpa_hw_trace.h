@@ -6,7 +6,7 @@
  * Off, a point costs one load and one predicted branch:
  *
  *	if (dpa_trace_is_on())
- *		dpa_trace_event(DPA_TRACE_CM, 0, state, id, 0, 0);
+ *		dpa_trace_event(DPA_TRACE_STATE, 0, state, qpn, 0, 0, 0);
  *
  * A point in a function that returns before its event is over reads the time first:
  *
@@ -67,19 +67,30 @@ enum dpa_trace_kind {
 	/* A thread sleeps, and wakes up. code: enum dpa_trace_sleeper; object: EU */
 	DPA_TRACE_SLEEP,
 	DPA_TRACE_WAKE,
-	/* rdma_cm. code: state; object: id; x: id of the peer */
+	/*
+	 * rdma_cm: a new state, or an event. extra: enum dpa_trace_cm; code: as it says there;
+	 * object: number of the id, as librdmacm has it, or the communication id; y: of an id its
+	 * communication id or 0, of a communication id the number of the id that owns it or 0; x:
+	 * communication id of the peer, or 0; of an event its status
+	 */
 	DPA_TRACE_CM,
 	/* A fault was injected. code: enum dpa_trace_fault; object: QPN, 0: unknown; x: detail */
 	DPA_TRACE_INJECT,
 	/*
-	 * Device code of the DPA ran. Time: of its begin. code: enum dpa_trace_run; object: EU; x:
-	 * rank; y: ticks; z: the first 8 bytes of its name
+	 * Device code of the DPA ran. Time: of its begin. code: enum dpa_trace_run; object: EU;
+	 * extra: how it ended, enum dpa_trace_run_end; x: rank; y: ticks; z: the first 8 bytes of
+	 * its name. DPA_TRACE_LAUNCH is the call of the host: object: 0; x: number of threads; y: 0
 	 */
 	DPA_TRACE_DPA,
 	/* A QP changed its state. code: new state; object: QPN */
 	DPA_TRACE_STATE,
 	/* Packets are sent again. object: QPN; x: PSN of the first; y: PSN that was next */
 	DPA_TRACE_REWIND,
+	/*
+	 * A message of the CM. code: enum dpa_cm_attr; extra: enum dpa_trace_mad; object: its
+	 * communication id of this side, or 0; x: of the peer, or 0; z: its transaction id
+	 */
+	DPA_TRACE_MAD,
 	DPA_TRACE_KINDS
 };
 
@@ -88,7 +99,21 @@ enum dpa_trace_kind {
 enum dpa_trace_sleeper { DPA_TRACE_EU, DPA_TRACE_PROGRESS, DPA_TRACE_WAITER };
 /* Up to DPA_TRACE_PACKET: what happened to a packet, in the order of enum dpa_fault_kind. */
 enum dpa_trace_fault { DPA_TRACE_PACKET = 15, DPA_TRACE_VERB, DPA_TRACE_COMPLETION };
-enum dpa_trace_run { DPA_TRACE_ACTIVATION, DPA_TRACE_KERNEL, DPA_TRACE_RPC };
+enum dpa_trace_run { DPA_TRACE_ACTIVATION, DPA_TRACE_KERNEL, DPA_TRACE_RPC, DPA_TRACE_LAUNCH };
+enum dpa_trace_run_end { DPA_TRACE_RETURNED, DPA_TRACE_FAULTED, DPA_TRACE_KILLED };
+enum dpa_trace_mad { DPA_TRACE_RECEIVED, DPA_TRACE_SENT };
+
+enum dpa_trace_cm {
+	/*
+	 * code: state of an id: idle, bound, asking for the neighbour, address resolved, route
+	 * resolved, connecting or connected, disconnected, listening
+	 */
+	DPA_TRACE_CM_ID,
+	DPA_TRACE_CM_CONN,  /* code: state of a communication id, as enum ib_cm_state of Linux */
+	DPA_TRACE_CM_EVENT, /* code: enum rdma_cm_event_type, queued for the program */
+};
+/* As code of an id or communication id: it exists no longer. */
+#define DPA_TRACE_CM_END 255u
 
 /*
  * 0: off. Else what is recorded: trace/trace.h; and DPA_TRACE_METERS: QPs count their messages for
@@ -170,5 +195,17 @@ static inline void dpa_trace_event(enum dpa_trace_kind kind, uint16_t extra, uin
 	if (now)
 		dpa_trace_at(now, kind, extra, code, object, x, y, z);
 }
+
+/*
+ * The points for a library that is not linked to the device. The calls are those above; *gate is
+ * dpa_trace_gate. Valid until the process ends.
+ */
+struct dpa_trace_ops {
+	const _Atomic uint32_t *gate;
+	uint64_t (*now)(void);
+	uint32_t (*since)(uint64_t began);
+	void (*put)(uint64_t at, struct dpa_trace_words w);
+};
+extern const struct dpa_trace_ops dpa_trace_ops __attribute__((visibility("hidden")));
 
 #endif

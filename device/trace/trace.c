@@ -410,3 +410,10 @@ void dpa_trace_put(uint64_t at, struct dpa_trace_words w)
 		atomic_store_explicit(&e->w[i + 1], w.w[i], memory_order_release);
 	atomic_store_explicit(&r->head, head + 1, memory_order_release);
 }
+
+const struct dpa_trace_ops dpa_trace_ops = {
+	.gate = &dpa_trace_gate,
+	.now = dpa_trace_now,
+	.since = dpa_trace_since,
+	.put = dpa_trace_put,
+};

@@ -15,6 +15,7 @@
 #include <time.h>
 #include "../eu/clock.h"
 #include "../eu/room.h"
+#include "../run/points.h"
 #include "../sync/sync_event.h"
 #include "exec.h"
 
@@ -306,6 +307,8 @@ static doca_error_t launch_call(const struct call *c, va_list *ap)
 	if (l->comp)
 		dpa_se_hold(l->comp);
 	enlist_launch(l);
+	if (dpa_points_on())
+		dpa_point_run(0, DPA_TRACE_LAUNCH, DPA_TRACE_RETURNED, 0, l->num, l->entry->name);
 	if (!l->wait) {
 		dpa_room_ask(&l->ask);
 	} else if (dpa_se_watch(&l->watch, l->wait, DPA_SE_GE, c->threshold, UINT64_MAX,

@@ -19,6 +19,7 @@ struct ibv_pd;
 struct ibv_qp;
 struct ibv_qp_init_attr;
 struct dpa_pcc_ops;
+struct dpa_trace_ops;
 struct ibv_srq;
 struct timespec;
 
@@ -71,6 +72,8 @@ struct dpa_hwif_board {
 void dpa_hwif_query_board(struct ibv_context *ctx, struct dpa_hwif_board *board);
 /* Return the port's congestion control (dpa_hw_pcc.h); NULL in a forked child. */
 const struct dpa_pcc_ops *dpa_hwif_pcc(struct ibv_context *ctx, void **port);
+/* Return the points of the timeline (dpa_hw_trace.h); NULL: none. After a device was opened. */
+const struct dpa_trace_ops *dpa_hwif_trace(void);
 int dpa_hwif_progress(struct ibv_context *ctx);
 void dpa_hwif_idle(struct ibv_context *ctx); /* the caller does not drive progress any more */
 

@@ -55,6 +55,11 @@ const struct dpa_pcc_ops *dpa_hwif_pcc(struct ibv_context *ctx, void **port)
 	return dpadv_query_pcc(ctx, port);
 }
 
+const struct dpa_trace_ops *dpa_hwif_trace(void)
+{
+	return dpadv_trace_points();
+}
+
 int dpa_hwif_progress(struct ibv_context *ctx)
 {
 	return dpadv_progress(ctx);

@@ -2,7 +2,10 @@
 /* run.c - entry to device code and exit from it; a fault ends the context. */
 #include "../host/libdpa.h"
 #include "fault.h"
+#include "points.h"
 #include "run.h"
+
+_Atomic(const struct dpa_trace_ops *) dpa_points;
 
 static struct dpa_stat_task *task_of(const struct dpal_run *run)
 {
@@ -19,11 +22,33 @@ static void report_run(struct dpal_run *run, struct dpal_eu *eu)
 		dpa_witnesses_report(&run->dpa->witnesses, run->name, eu);
 }
 
+static enum dpa_trace_run_end point_end(enum dpal_eu_end end)
+{
+	switch (end) {
+	case DPA_EU_FAULTED:
+		return DPA_TRACE_FAULTED;
+	case DPA_EU_KILLED:
+		return DPA_TRACE_KILLED;
+	default:
+		return DPA_TRACE_RETURNED;
+	}
+}
+
+static void trace_run(const struct dpal_run *run, uint64_t began, enum dpal_eu_end end, int eu)
+{
+	static const enum dpa_trace_run kinds[] = {[DPA_RUN_THREAD] = DPA_TRACE_ACTIVATION,
+						   [DPA_RUN_KERNEL] = DPA_TRACE_KERNEL,
+						   [DPA_RUN_RPC] = DPA_TRACE_RPC};
+
+	dpa_point_run(began, kinds[run->kind], point_end(end), eu, run->rank, run->name);
+}
+
 /* Run code: enter, then read the mark (`fatal`): see dpal_eu_enter(). */
 enum dpal_eu_end dpal_run_code(struct dpal_run *run, void (*code)(void *arg), void *arg)
 {
 	struct dpal_eu *eu = dpal_eu_self;
 	enum dpal_eu_end end = DPA_EU_KILLED;
+	const uint64_t began = dpa_point_begin();
 	struct dpa_stat_run stat;
 
 	eu->run = run;
@@ -39,5 +64,7 @@ enum dpal_eu_end dpal_run_code(struct dpal_run *run, void (*code)(void *arg), vo
 	dpal_eu_gone();
 	report_run(run, eu);
 	eu->run = NULL;
+	if (__builtin_expect(began != 0, 0))
+		trace_run(run, began, end, eu->id);
 	return end;
 }

@@ -67,10 +67,11 @@ static struct json_object *requests(struct ctl *c)
 	return o;
 }
 
-/* Threads of an idle process sleep and wake, too. */
+/* Threads of an idle process sleep and wake, too, and its connections leave TIMEWAIT. */
 static bool is_work(const struct trace_rec *r)
 {
-	return r->e.kind != DPA_TRACE_SLEEP && r->e.kind != DPA_TRACE_WAKE;
+	return r->e.kind != DPA_TRACE_SLEEP && r->e.kind != DPA_TRACE_WAKE &&
+	       r->e.kind != DPA_TRACE_CM;
 }
 
 /*

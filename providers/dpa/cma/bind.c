@@ -225,7 +225,7 @@ int cma_bind_to(struct cma_id *id, const union cma_addr *a)
 		memset(&id->src, 0, sizeof(id->src));
 		return err;
 	}
-	id->state = CMA_BOUND;
+	cma_id_enter(id, CMA_BOUND);
 	return 0;
 }
 
@@ -298,7 +298,7 @@ int cma_listen_on(struct cma_id *id, uint32_t backlog)
 		cma.listeners = id->next_listener;
 		return err;
 	}
-	id->state = CMA_LISTEN;
+	cma_id_enter(id, CMA_LISTEN);
 	cma_early_look(true);
 	return 0;
 }

@@ -197,6 +197,8 @@ void cma_event_queue(struct cma_event *ev)
 		free(ev);
 		return;
 	}
+	if (dpa_trace_is_on())
+		cma_trace_event(ev);
 	ev->queued = cma_now();
 	*ch->tail = ev;
 	ch->tail = &ev->next;

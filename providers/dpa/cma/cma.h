@@ -28,6 +28,7 @@
 #include <rdma/rdma_user_cm.h>
 #include <dpa_cm_port.h>
 #include <dpa_hw.h>
+#include <dpa_hw_trace.h>
 #include <knobs.h>
 #include "cm/cm.h"
 
@@ -288,6 +289,21 @@ static inline bool cma_asked(enum cma_event_type type)
 	return dpa_hw_injecting(DPA_INJECT_CM) && dpa_hw_inject_cm(type);
 }
 
+/* ---- trace.c: points of the timeline; only while it is recorded. Locked. */
+void cma_trace_id(const struct cma_id *id, uint8_t state);
+void cma_trace_conn(const struct cma_conn *c, uint8_t state);
+void cma_trace_event(const struct cma_event *ev);
+void cma_trace_sent(const struct dpa_mad *m);
+void cma_trace_received(const uint8_t mad[DPA_MAD_BYTES]); /* nothing if it is malformed */
+
+/* Set the state of an id. Locked. */
+static inline void cma_id_enter(struct cma_id *id, enum cma_state state)
+{
+	id->state = state;
+	if (dpa_trace_is_on())
+		cma_trace_id(id, (uint8_t)state);
+}
+
 void cma_lock(void);
 void cma_unlock(void);
 
@@ -531,6 +547,8 @@ bool cma_refusal_find(const struct dpa_gsi_addr *from, const struct dpa_mad *req
  * is the last try: the request is refused, the DREQ is accepted.
  */
 bool cma_receive(const struct dpa_gsi_addr *from, const uint8_t mad[DPA_MAD_BYTES], bool last);
+/* Send a message; if that fails it counts as lost. */
+void cma_send_mad(const struct dpa_gsi_addr *to, const struct dpa_mad *m);
 /* True if this GID is an address of this host. */
 bool cma_is_own(const uint8_t gid[16]);
 

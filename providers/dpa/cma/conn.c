@@ -70,6 +70,8 @@ void cma_conn_free(struct cma_conn *c)
 {
 	const struct dpav_cm_record none = {0};
 
+	if (dpa_trace_is_on())
+		cma_trace_conn(c, DPA_TRACE_CM_END);
 	cma_timer_set(c, DPA_CM_NEVER);
 	cma_reach_leave(c);
 	dpav_cm_index_put(&cma.index, &c->entry, &none);
@@ -120,12 +122,10 @@ void cma_note(const struct cma_conn *c, enum dpa_gsi_why why, int reason)
 	dpa_hw_gsi_note(cma.gsi, &r);
 }
 
+/* A lost message is sent again. */
 static void send_mad(struct cma_conn *c, const struct dpa_mad *m)
 {
-	uint8_t buf[DPA_MAD_BYTES];
-
-	if (dpa_mad_encode(m, buf))
-		(void)dpa_hw_gsi_send(cma.gsi, &c->addr, buf); /* a lost message is sent again */
+	cma_send_mad(&c->addr, m);
 }
 
 void cma_requests_again(void)
@@ -171,11 +171,14 @@ static void carry_out(struct cma_conn *c, const struct dpav_cm_effects *out)
 
 int cma_step(struct cma_conn *c, struct dpav_cm_input *in)
 {
+	const enum dpav_cm_state before = c->cm.state;
 	struct dpav_cm_effects out;
 	int err;
 
 	in->now = cma_now();
 	err = dpav_cm_step(&c->cm, in, &out);
+	if (dpa_trace_is_on() && before != c->cm.state)
+		cma_trace_conn(c, (uint8_t)c->cm.state);
 	if (!err)
 		carry_out(c, &out);
 	return err;
@@ -222,5 +225,7 @@ void cma_adopt(const struct dpa_gsi_id *past)
 	}
 	cma.num_conns++;
 	c->addr = past->addr;
+	if (dpa_trace_is_on())
+		cma_trace_conn(c, (uint8_t)c->cm.state);
 	carry_out(c, &out);
 }

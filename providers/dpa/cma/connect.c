@@ -121,13 +121,13 @@ static int connect_from_id(struct cma_id *id, const struct rdma_ucm_conn_param *
 		return ENOMEM;
 	id->conn->addr = addr_of(&id->path);
 	id->conn->asked = cma_now();
-	id->state = CMA_CONNECT;
+	cma_id_enter(id, CMA_CONNECT);
 	if (connect_ends(id->conn))
 		return 0;
 	err = cma_step(id->conn, &in);
 	if (err) {
 		cma_conn_free(id->conn);
-		id->state = CMA_ROUTE_DONE;
+		cma_id_enter(id, CMA_ROUTE_DONE);
 	} else {
 		cma.asked = cma_now();
 	}

@@ -36,6 +36,8 @@ static void receive_all(void)
 	cma.take_ins = TAKE_INS;
 	while (dpa_hw_gsi_recv(cma.gsi, &from, mad)) {
 		cma.full = 0;
+		if (dpa_trace_is_on())
+			cma_trace_received(mad);
 		if (!cma_receive(&from, mad, false))
 			cma_early_keep(&from, mad);
 	}

@@ -94,7 +94,7 @@ static void tell_request(struct cma_id *id, const struct dpav_cm_event *ev)
 
 static void id_disconnected(struct cma_id *id, const struct dpav_cm_event *ev)
 {
-	id->state = CMA_DISCONNECT;
+	cma_id_enter(id, CMA_DISCONNECT);
 	cma_event(id, CMA_DISCONNECTED, ev->status);
 }
 

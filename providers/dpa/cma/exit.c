@@ -17,7 +17,7 @@ static void leave_connections(void)
 
 		if (!id || !id->conn)
 			continue;
-		id->state = CMA_DISCONNECT;
+		cma_id_enter(id, CMA_DISCONNECT);
 		cma_conn_leave(id->conn);
 	}
 }

@@ -117,7 +117,7 @@ static void forget_connections(void)
 		if (!id || !id->conn)
 			continue;
 		id->conn = NULL;
-		id->state = CMA_DISCONNECT;
+		cma_id_enter(id, CMA_DISCONNECT);
 	}
 	cma_reach_forget();
 	cma_neighbour_forget();

@@ -68,6 +68,7 @@ struct cma_id *cma_id_new(struct cma_channel *ch)
 	}
 	id->channel = ch;
 	cma.ids[id->id - 1] = id;
+	cma_id_enter(id, CMA_IDLE);
 	return id;
 }
 
@@ -125,6 +126,8 @@ void cma_id_destroy(struct cma_id *id)
 	cma_unbind(id);
 	if (id->conn)
 		cma_conn_leave(id->conn);
+	if (dpa_trace_is_on())
+		cma_trace_id(id, DPA_TRACE_CM_END);
 	cma.ids[id->id - 1] = NULL;
 	if (id->id - 1 < cma.first_free)
 		cma.first_free = id->id - 1;

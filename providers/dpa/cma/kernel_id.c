@@ -151,7 +151,7 @@ static void unbind_ours(struct cma_id *id)
 {
 	cma_unbind(id);
 	id->has_device = false;
-	id->state = CMA_IDLE;
+	cma_id_enter(id, CMA_IDLE);
 	memset(&id->src, 0, sizeof(id->src));
 }
 

@@ -28,13 +28,23 @@ static void note_request(const struct dpa_gsi_addr *from, const struct dpa_mad *
 	dpa_hw_gsi_note(cma.gsi, &r);
 }
 
-static void refuse_mad(const struct dpa_gsi_addr *from, const struct dpa_mad *m, uint16_t reason)
+void cma_send_mad(const struct dpa_gsi_addr *to, const struct dpa_mad *m)
 {
 	uint8_t buf[DPA_MAD_BYTES];
+
+	if (!dpa_mad_encode(m, buf))
+		return;
+	if (dpa_trace_is_on())
+		cma_trace_sent(m);
+	(void)dpa_hw_gsi_send(cma.gsi, to, buf);
+}
+
+static void refuse_mad(const struct dpa_gsi_addr *from, const struct dpa_mad *m, uint16_t reason)
+{
 	struct dpa_mad answer;
 
-	if (dpav_cm_refuse(m, reason, &answer) && dpa_mad_encode(&answer, buf))
-		(void)dpa_hw_gsi_send(cma.gsi, from, buf);
+	if (dpav_cm_refuse(m, reason, &answer))
+		cma_send_mad(from, &answer);
 }
 
 /* Handles a REQ or SIDR_REQ that no id here accepts. Copies of it are refused, too. */
@@ -112,7 +122,7 @@ static struct cma_id *request_id(struct cma_id *listener, const struct dpa_gsi_a
 		return NULL;
 	id->ps = listener->ps;
 	id->qp_type = listener->qp_type;
-	id->state = CMA_CONNECT;
+	cma_id_enter(id, CMA_CONNECT);
 	id->has_device = true;
 	id->conn = cma_conn_new(id);
 	if (!id->conn) {

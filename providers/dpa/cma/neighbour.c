@@ -55,7 +55,7 @@ bool cma_neighbour_wait(struct cma_id *id, uint32_t timeout_ms)
 	q->next = cma.queries;
 	cma.queries = q;
 	id->query = q;
-	id->state = CMA_ADDR_QUERY;
+	cma_id_enter(id, CMA_ADDR_QUERY);
 	probe_neighbour(q, now);
 	cma_engine_wake();
 	return true;
@@ -72,7 +72,7 @@ void cma_neighbour_end(struct cma_id *id)
 	*at = id->query->next;
 	free(id->query);
 	id->query = NULL;
-	id->state = CMA_BOUND;
+	cma_id_enter(id, CMA_BOUND);
 }
 
 void cma_neighbour_forget(void)
@@ -86,7 +86,7 @@ static void answer_query(struct cma_id *id, bool known)
 {
 	cma_neighbour_end(id);
 	if (known)
-		id->state = CMA_ADDR_DONE;
+		cma_id_enter(id, CMA_ADDR_DONE);
 	cma_event(id, known ? CMA_ADDR_RESOLVED : CMA_ADDR_ERROR, known ? 0 : -ETIMEDOUT);
 }
 

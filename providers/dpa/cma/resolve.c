@@ -100,7 +100,7 @@ static int resolve_id(struct cma_id *id, const union cma_addr *src, const union 
 	}
 	if (err || cma_neighbour_wait(id, timeout_ms))
 		return err;
-	id->state = CMA_ADDR_DONE;
+	cma_id_enter(id, CMA_ADDR_DONE);
 	cma_event(id, CMA_ADDR_RESOLVED, 0);
 	return 0;
 }
@@ -178,7 +178,7 @@ int cma_resolve_route(struct cma_channel *ch, uint32_t num)
 	if (!err && (make_path(id) || cma_asked(CMA_ROUTE_ERROR))) {
 		cma_event(id, CMA_ROUTE_ERROR, -ENETUNREACH);
 	} else if (!err) {
-		id->state = CMA_ROUTE_DONE;
+		cma_id_enter(id, CMA_ROUTE_DONE);
 		cma_event(id, CMA_ROUTE_RESOLVED, 0);
 	}
 	cma_unlock();
@@ -211,7 +211,7 @@ int cma_set_path(struct cma_channel *ch, uint32_t num, const struct ib_path_rec_
 	if (!err)
 		err = make_path(id); /* the addresses of a RoCE path are those of the id */
 	if (!err) {
-		id->state = CMA_ROUTE_DONE;
+		cma_id_enter(id, CMA_ROUTE_DONE);
 		cma_event(id, CMA_ROUTE_RESOLVED, 0);
 	}
 	cma_unlock();

@@ -164,6 +164,13 @@ bool dpadv_may_read(struct dpa_hw_qp *qp, uint32_t lkey, uint64_t addr, uint64_t
 	return dpadv_found()->may_read(qp, lkey, addr, length);
 }
 
+DPADV_API const struct dpa_trace_ops *dpadv_trace_points(void)
+{
+	const struct dpadv_table *t = dpadv_found();
+
+	return t ? t->trace_points : NULL;
+}
+
 DPADV_API int dpadv_port_file(unsigned function, const char *name, char *text, size_t len)
 {
 	const struct dpadv_table *t = dpadv_any();

@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <dpa_hw.h>
+#include <dpa_hw_trace.h>
 #include <knobs.h>
 
 #include "discovery/discovery.h"
@@ -91,4 +92,5 @@ __attribute__((visibility("default"))) const struct dpadv_table dpadv_table = {
 	.watch_sq = dpadv_watch_sq,
 	.reg_foreign_mr = dpadv_reg_foreign_mr,
 	.query_pcc = dpadv_query_pcc,
+	.trace_points = &dpa_trace_ops,
 };

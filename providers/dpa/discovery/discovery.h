@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* discovery.h - functions of the provider's library for the discovery preload. */
+/* discovery.h - functions of the provider's library for the discovery preload and libdpa. */
 #ifndef DPA_DISCOVERY_H
 #define DPA_DISCOVERY_H
 
@@ -21,5 +21,12 @@
  */
 int dpadv_port_file(unsigned function, const char *name, char *text, size_t len);
 typedef int dpadv_port_file_fn(unsigned function, const char *name, char *text, size_t len);
+
+struct dpa_trace_ops;
+/*
+ * Return the points of the process's timeline, for libdpa: dpa_hw_trace.h. NULL: no provider of this
+ * build is loaded. Opens no device. Any thread.
+ */
+const struct dpa_trace_ops *dpadv_trace_points(void);
 
 #endif

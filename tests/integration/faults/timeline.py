@@ -6,7 +6,8 @@ Always: each event has the members of the trace event format and no others, asyn
 slices are paired and nested, arrows lead from an earlier to a later moment.
 CHECK: names NAME... (events), whole OPCODE N (at least N WQEs of it have all stages from post to
 poll), latency US (the stages and the program's own time add up to that, within 10 %), across (arrows
-between two processes), pid N (a process)."""
+between two processes), pid N (a process), states STATE... (an id or a connection of rdma_cm
+that goes through these one after the other), runs KIND N (code of this kind ran on N EUs)."""
 import collections
 import json
 import re
@@ -53,7 +54,7 @@ def slices(events):
     """{id of a WQE: {stage: (from, to)}}; the WQE itself is the stage ''."""
     found = collections.defaultdict(dict)
     for e in events:
-        if e["ph"] not in "be":
+        if e["ph"] not in "be" or e["cat"] != "wqe":
             continue
         name = "" if e["name"] in OPCODES else e["name"]
         if e["ph"] == "b":
@@ -69,6 +70,21 @@ def slices(events):
         whole = stages[""]
         assert all(whole[0] <= s[0] and s[1] <= whole[1] for s in stages.values()), f"{wqe}: {stages}"
     return found
+
+
+def spans(events):
+    """{id: slices of states, or one of an EU}: each ends before the next one of its id begins."""
+    open_, ended = {}, collections.defaultdict(list)
+    for e in events:
+        if e["ph"] == "b" and e["cat"] != "wqe":
+            assert e["id"] not in open_, f"{e['id']}: {e['name']} begins within {open_[e['id']]}"
+            open_[e["id"]] = e
+        elif e["ph"] == "e" and e["cat"] != "wqe":
+            b = open_.pop(e["id"])
+            assert (b["name"], b["pid"], b["tid"]) == (e["name"], e["pid"], e["tid"]) and b["ts"] <= e["ts"], (b, e)
+            ended[e["id"]].append(b)
+    assert not open_, f"without an end: {open_}"
+    return ended
 
 
 def arrows(events):
@@ -107,8 +123,9 @@ def main():
     trace = json.loads(text)
     validate(trace)
     events, about = trace["traceEvents"], trace["otherData"]
-    OPCODES = set(about["stage_medians_ns"]) | {e["name"] for e in events if e["ph"] == "b" and "args" in e}
+    OPCODES = set(about["stage_medians_ns"]) | {e["name"] for e in events if e["ph"] == "b" and "args" in e and e["cat"] == "wqe"}
     wqes, pairs = slices(events), arrows(events)
+    rest = spans(events)
     names = {e["name"] for e in events}
     check = sys.argv[2:]
     while check:
@@ -126,6 +143,14 @@ def main():
             latency(wqes, float(check.pop(0)))
         elif what == "across":
             assert any(a["pid"] != b["pid"] for a, b in pairs), "no arrow between two processes"
+        elif what == "states":
+            ways = [[s["name"] for s in slices_] for slices_ in rest.values() if slices_[0]["cat"] == "cm"]
+            assert check in ways, f"{check} is none of {ways}"
+            break
+        elif what == "runs":
+            kind, n = check.pop(0), int(check.pop(0))
+            eus = {s["args"]["eu"] for r in rest.values() for s in r if s["name"] == kind}
+            assert len(eus) == n, f"{kind} on {eus}"
         elif what == "pid":
             pid = int(check.pop(0))
             assert {e["pid"] for e in events} == {pid}, f"not only {pid}"

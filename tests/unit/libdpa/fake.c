@@ -384,6 +384,18 @@ const struct dpa_pcc_ops *dpa_hwif_pcc(struct ibv_context *ctx, void **port)
 	return pcc_ops;
 }
 
+static const struct dpa_trace_ops *trace_ops;
+
+void fake_set_trace(const struct dpa_trace_ops *ops)
+{
+	trace_ops = ops;
+}
+
+const struct dpa_trace_ops *dpa_hwif_trace(void)
+{
+	return trace_ops;
+}
+
 int dpa_hwif_progress(struct ibv_context *ctx)
 {
 	return 0;

@@ -51,6 +51,9 @@ void fake_set_board_path(const char *path);
 struct dpa_pcc_ops;
 /* The port's congestion control; NULL, NULL: as in a forked child. */
 void fake_set_pcc(const struct dpa_pcc_ops *ops, void *port);
+struct dpa_trace_ops;
+/* The points of the timeline, from the next device that is opened on: none at first. */
+void fake_set_trace(const struct dpa_trace_ops *ops);
 /* Return the number of doorbells rung on the fake QP. */
 int fake_rings(void);
 /* Make a QP with queues of 16 blocks and 8 receives of 2 SGEs, on an open context. */

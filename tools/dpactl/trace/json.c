@@ -8,17 +8,12 @@
 #include <string.h>
 #include <dpa_hw.h>
 #include <wire/pcap.h>
+#include <dpa_mad.h>
 #include "../dpactl.h"
 #include "output.h"
+#include "writer.h"
 
 #define TINY 20 /* ns: the shown length of a packet that enters a link: an arrow needs a slice */
-
-struct writer {
-	FILE *out;
-	const struct store *s;
-	uint64_t base; /* ns: time 0 of the file */
-	bool any;
-};
 
 /* ----------------------------------------------------------------- one event */
 
@@ -34,7 +29,7 @@ static void put_text(FILE *out, struct json_object *o)
 	fputs(text, out);
 }
 
-static void put(struct writer *w, struct json_object *o)
+void json_put_event(struct writer *w, struct json_object *o)
 {
 	fputs(w->any ? ",\n" : "\n", w->out);
 	put_text(w->out, o);
@@ -51,8 +46,8 @@ static void add_us(struct json_object *o, const char *key, uint64_t ns)
 	json_object_object_add(o, key, json_object_new_double_s((double)ns / 1000, text));
 }
 
-static struct json_object *event(struct writer *w, const char *ph, const char *name,
-				 const char *cat, uint32_t proc, uint32_t tid, uint64_t ticks)
+struct json_object *json_event(struct writer *w, const char *ph, const char *name, const char *cat,
+			       uint32_t proc, uint32_t tid, uint64_t ticks)
 {
 	struct json_object *o = json_object_new_object();
 	uint64_t ns = store_ns(w->s, ticks);
@@ -66,7 +61,7 @@ static struct json_object *event(struct writer *w, const char *ph, const char *n
 	return o;
 }
 
-static struct json_object *args_of(struct json_object *o)
+struct json_object *json_args(struct json_object *o)
 {
 	struct json_object *a = json_object_new_object();
 
@@ -74,7 +69,7 @@ static struct json_object *args_of(struct json_object *o)
 	return a;
 }
 
-static void add_hex(struct json_object *o, const char *key, uint32_t v)
+void json_add_hex(struct json_object *o, const char *key, uint32_t v)
 {
 	char text[16];
 
@@ -92,8 +87,8 @@ static void name_row(struct writer *w, const char *what, uint32_t proc, uint32_t
 	json_add_num(o, "pid", w->s->proc[proc].pid);
 	json_add_num(o, "tid", tid);
 	json_add_num(o, "ts", 0);
-	json_add(args_of(o), "name", name);
-	put(w, o);
+	json_add(json_args(o), "name", name);
+	json_put_event(w, o);
 }
 
 static void name_rows(struct writer *w)
@@ -112,7 +107,7 @@ static void name_rows(struct writer *w)
 static struct json_object *slice(struct writer *w, const char *name, const char *cat,
 				 const struct trace_rec *r, uint64_t ticks)
 {
-	struct json_object *o = event(w, "X", name, cat, r->proc, r->tid, r->e.at);
+	struct json_object *o = json_event(w, "X", name, cat, r->proc, r->tid, r->e.at);
 	uint64_t ns = store_ns(w->s, r->e.at + ticks) - store_ns(w->s, r->e.at);
 
 	add_us(o, "dur", ns < TINY ? TINY : ns);
@@ -122,7 +117,7 @@ static struct json_object *slice(struct writer *w, const char *name, const char 
 static struct json_object *instant(struct writer *w, const char *name, const char *cat,
 				   const struct trace_rec *r)
 {
-	struct json_object *o = event(w, "i", name, cat, r->proc, r->tid, r->e.at);
+	struct json_object *o = json_event(w, "i", name, cat, r->proc, r->tid, r->e.at);
 
 	json_add(o, "s", "t");
 	return o;
@@ -130,14 +125,14 @@ static struct json_object *instant(struct writer *w, const char *name, const cha
 
 static void put_post(struct writer *w, const struct trace_rec *r)
 {
-	struct json_object *o = slice(w, "post", "wqe", r, r->e.y), *a = args_of(o);
+	struct json_object *o = slice(w, "post", "wqe", r, r->e.y), *a = json_args(o);
 
-	add_hex(a, "qp", r->e.object);
+	json_add_hex(a, "qp", r->e.object);
 	json_add_num(a, "index", r->e.x);
 	json_add_num(a, "blocks", r->e.z >> 32);
 	json_add(a, "opcode", wqe_opcode_name(r->e.code));
 	json_add(a, "by", r->e.extra & DPA_TRACE_BLUEFLAME ? "BlueFlame" : "doorbell");
-	put(w, o);
+	json_put_event(w, o);
 }
 
 static void put_packet(struct writer *w, const struct trace_rec *r)
@@ -149,47 +144,47 @@ static void put_packet(struct writer *w, const struct trace_rec *r)
 	snprintf(name, sizeof(name), "%s %s", rx ? "receive" : "send",
 		 dpa_roce_opcode_name(r->e.code));
 	o = slice(w, name, "packet", r, rx ? r->e.z >> 32 : 0);
-	a = args_of(o);
-	add_hex(a, rx ? "qp" : "to", r->e.object);
+	a = json_args(o);
+	json_add_hex(a, rx ? "qp" : "to", r->e.object);
 	json_add_num(a, "psn", r->e.x);
 	json_add_num(a, "bytes", r->e.y);
 	if (rx && (uint32_t)r->e.z > 1)
 		json_add_num(a, "packets", (uint32_t)r->e.z);
-	put(w, o);
+	json_put_event(w, o);
 }
 
 static void put_pickup(struct writer *w, const struct trace_rec *r)
 {
-	struct json_object *o = instant(w, "pick up", "wqe", r), *a = args_of(o);
+	struct json_object *o = instant(w, "pick up", "wqe", r), *a = json_args(o);
 
-	add_hex(a, "qp", r->e.object);
+	json_add_hex(a, "qp", r->e.object);
 	json_add_num(a, "index", r->e.x);
 	json_add_num(a, "end", r->e.y);
-	put(w, o);
+	json_put_event(w, o);
 }
 
 static void put_cqe(struct writer *w, const struct trace_rec *r)
 {
 	struct json_object *o = instant(w, r->e.code & 128 ? "receive CQE" : "send CQE", "cqe", r);
-	struct json_object *a = args_of(o);
+	struct json_object *a = json_args(o);
 
 	json_add_num(a, "cq", r->e.object);
 	json_add_num(a, "entry", r->e.x);
-	add_hex(a, "qp", r->e.y);
+	json_add_hex(a, "qp", r->e.y);
 	if (r->e.extra) {
 		json_add_num(a, "status", r->e.extra);
 		json_add_num(a, "vendor_err", r->e.z >> 32);
 	}
-	put(w, o);
+	json_put_event(w, o);
 }
 
 static void put_poll(struct writer *w, const struct trace_rec *r)
 {
-	struct json_object *o = instant(w, "poll", "cqe", r), *a = args_of(o);
+	struct json_object *o = instant(w, "poll", "cqe", r), *a = json_args(o);
 
 	json_add_num(a, "cq", r->e.object);
 	json_add_num(a, "end", r->e.x);
-	put(w, o);
+	json_put_event(w, o);
 }
 
 static void put_sleep(struct writer *w, const struct trace_rec *r)
@@ -198,24 +193,59 @@ static void put_sleep(struct writer *w, const struct trace_rec *r)
 					  [DPA_TRACE_PROGRESS] = "progress thread sleeps",
 					  [DPA_TRACE_WAITER] = "program waits"};
 
-	put(w, event(w, r->e.kind == DPA_TRACE_SLEEP ? "B" : "E",
-		     r->e.code < 3 ? who[r->e.code] : "sleep", "sleep", r->proc, r->tid, r->e.at));
+	json_put_event(w, json_event(w, r->e.kind == DPA_TRACE_SLEEP ? "B" : "E",
+				     r->e.code < 3 ? who[r->e.code] : "sleep", "sleep", r->proc,
+				     r->tid, r->e.at));
 }
 
-static void put_dpa(struct writer *w, const struct trace_rec *r)
+/* Code that runs on an EU is in the rows of EUs: spans.c. */
+static void put_launch(struct writer *w, const struct trace_rec *r)
 {
-	static const char *const kinds[] = {"activation", "kernel", "RPC"};
-	char name[9] = "";
 	struct json_object *o, *a;
+	char name[9];
 
-	memcpy(name, &r->e.z, 8);
-	printable(name, sizeof(name));
-	o = slice(w, r->e.code < 3 ? kinds[r->e.code] : "DPA", "dpa", r, r->e.y);
-	a = args_of(o);
-	json_add_num(a, "eu", r->e.object);
-	json_add_num(a, "rank", r->e.x);
-	json_add(a, "name", name);
-	put(w, o);
+	if (r->e.code != DPA_TRACE_LAUNCH)
+		return;
+	o = instant(w, "launch", "dpa", r);
+	a = json_args(o);
+	json_add(a, "name", dpa_run_name(r, name));
+	json_add_num(a, "threads", r->e.x);
+	json_put_event(w, o);
+}
+
+/* States are in the rows of ids and connections: spans.c. */
+static void put_cm_event(struct writer *w, const struct trace_rec *r)
+{
+	struct json_object *o, *a;
+	char name[40];
+
+	if (r->e.extra != DPA_TRACE_CM_EVENT)
+		return;
+	snprintf(name, sizeof(name), "event %s", cm_event_name(r->e.code));
+	o = instant(w, name, "cm", r);
+	a = json_args(o);
+	json_add_num(a, "id", r->e.object);
+	json_object_object_add(a, "status", json_object_new_int((int32_t)r->e.x));
+	if (r->e.y)
+		json_add_hex(a, "connection", r->e.y);
+	json_put_event(w, o);
+}
+
+static void put_mad(struct writer *w, const struct trace_rec *r)
+{
+	struct json_object *o, *a;
+	char name[40];
+
+	snprintf(name, sizeof(name), "%s %s", r->e.extra == DPA_TRACE_SENT ? "send" : "receive",
+		 dpa_mad_attr_name(r->e.code));
+	o = instant(w, name, "cm", r);
+	a = json_args(o);
+	if (r->e.object)
+		json_add_hex(a, "connection", r->e.object);
+	if (r->e.x)
+		json_add_hex(a, "peer", r->e.x);
+	json_add_num(a, "transaction", r->e.z);
+	json_put_event(w, o);
 }
 
 static void put_other(struct writer *w, const struct trace_rec *r)
@@ -227,33 +257,26 @@ static void put_other(struct writer *w, const struct trace_rec *r)
 	switch (r->e.kind) {
 	case DPA_TRACE_INJECT:
 		o = instant(w, r->e.code < 6 ? faults[r->e.code] : "injected failure", "inject", r);
-		a = args_of(o);
+		a = json_args(o);
 		json_add_num(a, "kind", r->e.code);
 		json_add_num(a, "detail", r->e.x);
 		break;
 	case DPA_TRACE_STATE:
 		o = instant(w, qp_state_name(r->e.code), "qp", r);
-		a = args_of(o);
-		add_hex(a, "qp", r->e.object);
+		a = json_args(o);
+		json_add_hex(a, "qp", r->e.object);
 		break;
 	case DPA_TRACE_REWIND:
 		o = instant(w, "send again", "packet", r);
-		a = args_of(o);
-		add_hex(a, "qp", r->e.object);
+		a = json_args(o);
+		json_add_hex(a, "qp", r->e.object);
 		json_add_num(a, "psn", r->e.x);
 		json_add_num(a, "was", r->e.y);
-		break;
-	case DPA_TRACE_CM:
-		o = instant(w, "rdma_cm", "cm", r);
-		a = args_of(o);
-		json_add_num(a, "id", r->e.object);
-		json_add_num(a, "state", r->e.code);
-		json_add_num(a, "peer", r->e.x);
 		break;
 	default:
 		return;
 	}
-	put(w, o);
+	json_put_event(w, o);
 }
 
 static void put_rec(struct writer *w, const struct trace_rec *r)
@@ -280,7 +303,13 @@ static void put_rec(struct writer *w, const struct trace_rec *r)
 		put_sleep(w, r);
 		break;
 	case DPA_TRACE_DPA:
-		put_dpa(w, r);
+		put_launch(w, r);
+		break;
+	case DPA_TRACE_CM:
+		put_cm_event(w, r);
+		break;
+	case DPA_TRACE_MAD:
+		put_mad(w, r);
 		break;
 	default:
 		put_other(w, r);
@@ -293,27 +322,27 @@ static void put_rec(struct writer *w, const struct trace_rec *r)
 static void put_async(struct writer *w, const char *ph, const char *name, const struct wqe *q,
 		      uint64_t ticks, struct json_object *args)
 {
-	struct json_object *o = event(w, ph, name, "wqe", q->proc, q->qpn & 0xffff, ticks);
+	struct json_object *o = json_event(w, ph, name, "wqe", q->proc, q->qpn & 0xffff, ticks);
 	char id[48];
 
 	snprintf(id, sizeof(id), "%u.%06x.%u", w->s->proc[q->proc].pid, q->qpn, q->idx);
 	json_add(o, "id", id);
 	if (args)
 		json_object_object_add(o, "args", args);
-	put(w, o);
+	json_put_event(w, o);
 }
 
 static struct json_object *wqe_args(const struct wqe *q)
 {
 	struct json_object *a = json_object_new_object();
 
-	add_hex(a, "qp", q->qpn);
+	json_add_hex(a, "qp", q->qpn);
 	json_add_num(a, "index", q->idx);
 	json_add_num(a, "bytes", q->len);
 	json_add(a, "by", q->blueflame ? "BlueFlame" : "doorbell");
 	json_add(a, "path", q->direct ? "direct" : "packets");
 	if (q->npsn) {
-		add_hex(a, "to", q->dest);
+		json_add_hex(a, "to", q->dest);
 		json_add_num(a, "psn", q->psn);
 		json_add_num(a, "packets", q->npsn);
 	}
@@ -355,13 +384,13 @@ static void put_arrow(struct writer *w, const struct packet *p, size_t id)
 	const struct trace_rec *tx = &w->s->rec[p->tx], *rx = &w->s->rec[p->rx];
 	struct json_object *o;
 
-	o = event(w, "s", "packet", "packet", tx->proc, tx->tid, tx->e.at);
+	o = json_event(w, "s", "packet", "packet", tx->proc, tx->tid, tx->e.at);
 	json_add_num(o, "id", id);
-	put(w, o);
-	o = event(w, "f", "packet", "packet", rx->proc, rx->tid, rx->e.at);
+	json_put_event(w, o);
+	o = json_event(w, "f", "packet", "packet", rx->proc, rx->tid, rx->e.at);
 	json_add_num(o, "id", id);
 	json_add(o, "bp", "e");
-	put(w, o);
+	json_put_event(w, o);
 }
 
 /* -------------------------------------------------------------------- the file */
@@ -411,6 +440,7 @@ void trace_json(FILE *out, const struct store *s, const struct wqes *q)
 	name_rows(&w);
 	for (size_t i = 0; i < s->n; i++)
 		put_rec(&w, &s->rec[i]);
+	json_put_spans(&w);
 	for (size_t i = 0; i < q->n; i++)
 		put_wqe(&w, &q->w[i]);
 	for (size_t i = 0; i < q->np; i++)
