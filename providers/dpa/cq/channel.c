@@ -87,20 +87,31 @@ static ssize_t channel_read(void *owner, int fd, void *buf, size_t n)
 	return dpa_event_wait(ch->ctx, fd, channel_pop, ch, buf, sizeof(uint64_t));
 }
 
-/* In a forked child a thread that does not exist there may hold the lock: the list is not used there. */
-static void leave_list(struct dpa_channel *ch)
+static void unlink_channel(struct dpa_context *ctx, const struct dpa_channel *ch)
 {
-	struct dpa_context *ctx = ch->ctx;
-
-	if (!ctx || !dpa_word_alive(ctx->alive))
-		return;
-	pthread_mutex_lock(&ctx->channels_lock);
 	for (struct dpa_channel **p = &ctx->channels; *p; p = &(*p)->next)
 		if (*p == ch) {
 			*p = ch->next;
 			break;
 		}
-	pthread_mutex_unlock(&ctx->channels_lock);
+}
+
+/*
+ * In a forked child a thread that does not exist there may hold the lock. The list is whole at every
+ * step of such a thread, and no device thread reads it there.
+ */
+static void leave_list(struct dpa_channel *ch)
+{
+	struct dpa_context *ctx = ch->ctx;
+	bool lock = ctx && dpa_word_alive(ctx->alive);
+
+	if (!ctx)
+		return;
+	if (lock)
+		pthread_mutex_lock(&ctx->channels_lock);
+	unlink_channel(ctx, ch);
+	if (lock)
+		pthread_mutex_unlock(&ctx->channels_lock);
 }
 
 /* The library has checked that no CQ uses the channel any more. */
