@@ -75,12 +75,12 @@ class Screen:
 
 
 class Top:
-    def __init__(self, rows=24, cols=80, term="vt52"):
+    def __init__(self, rows=24, cols=80, term="vt52", delay="0.25"):
         self.pid, self.fd = pty.fork()
         if not self.pid:
             os.environ["TERM"] = term
             fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("4H", rows, cols, 0, 0))
-            os.execv(CTL, [CTL, "top", "-d", "0.25"])
+            os.execv(CTL, [CTL, "top", "-d", delay])
         self.screen = Screen(rows, cols)
 
     def read(self):
@@ -150,6 +150,15 @@ def resize():
         t.key("2")
         t.key("1")
     t.shows("h: help")
+    t.key("q")
+    t.ends()
+
+
+def slow():
+    """Longer than a lease: rates come at all."""
+    t = Top(delay="4")
+    t.shows(r"\n +" + PID + r" ib_send_ +\d+ +-")
+    t.shows(r"\n +" + PID + r" ib_send_ +\d+ +[\d.]+[kMG]? ")
     t.key("q")
     t.ends()
 

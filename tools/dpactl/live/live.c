@@ -264,6 +264,21 @@ static void read_qps(struct live *l)
 	}
 }
 
+/* Counts from before a lease that has ended say nothing about the time since. */
+static void extend_lease(struct live *l, uint64_t now)
+{
+	if (now > l->asked + DPA_METER_LEASE)
+		l->since = now;
+	l->asked = now;
+	dpa_meter_want(l->c->b, now);
+}
+
+void live_keep(struct live *l)
+{
+	if (l->c->b && !l->why[0])
+		extend_lease(l, live_now());
+}
+
 void live_read(struct live *l)
 {
 	l->now = live_now();
@@ -271,7 +286,7 @@ void live_read(struct live *l)
 	l->rate = (struct live_rate){0};
 	if (!open_board(l))
 		return;
-	dpa_meter_want(l->c->b, l->now);
+	extend_lease(l, l->now);
 	read_procs(l);
 	read_qps(l);
 	live_read_eus(l);

@@ -51,6 +51,7 @@ struct live {
 	char why[256];	/* why there is no board; "": there is one */
 	uint64_t now;	/* CLOCK_MONOTONIC ns of this reading */
 	uint64_t since; /* ns at which the lease began */
+	uint64_t asked; /* ns at which it was extended last */
 	struct live_proc *proc;
 	struct live_qp *qp;
 	struct live_eu *eu;
@@ -65,6 +66,12 @@ uint64_t live_now(void);
 void live_begin(struct live *l, struct ctl *c);
 /* Take a reading and ask for the next. Processes that died are left out. */
 void live_read(struct live *l);
+/*
+ * Extend the lease without a reading: at least once in LIVE_KEEP_NS until the next one. Figures have
+ * a gap else, and the rates begin again.
+ */
+void live_keep(struct live *l);
+#define LIVE_KEEP_NS UINT64_C(1000000000)
 /* True if each process with QPs has been measured since the lease began. */
 bool live_is_measured(const struct live *l);
 void live_end(struct live *l);

@@ -6,6 +6,7 @@
 #include <ctype.h>
 #include <locale.h>
 #include <ncurses.h>
+#include <stdlib.h>
 #include <string.h>
 #include "top.h"
 
@@ -269,22 +270,34 @@ static bool take_keys(struct screen *s, uint64_t until)
 {
 	for (int vain = 0; vain < 100; vain++) {
 		const uint64_t now = live_now();
+		uint64_t wait = LIVE_KEEP_NS;
 		int key;
 
 		if (top_stop)
 			return false;
 		if (now >= until)
 			return true;
-		timeout((int)((until - now) / 1000000) + 1);
+		live_keep(&s->t->live);
+		if (until - now < wait)
+			wait = until - now;
+		timeout((int)(wait / 1000000) + 1);
 		key = getch();
+		if (key != ERR || live_now() - now >= wait)
+			vain = 0;
 		if (key == ERR)
 			continue;
-		vain = 0;
 		if (!obey(s, key)) /* KEY_RESIZE, too: it is drawn again */
 			return false;
 		draw(s);
 	}
 	return false;
+}
+
+/* die() leaves the terminal as it was, too. */
+static void leave_screen(void)
+{
+	if (!isendwin())
+		endwin();
 }
 
 int top_screen(struct top *t)
@@ -295,6 +308,8 @@ int top_screen(struct top *t)
 	s.term = newterm(NULL, stdout, stdin);
 	if (!s.term)
 		die(EXIT_USAGE, "top cannot use this terminal (TERM): use top -b for text");
+	if (atexit(leave_screen))
+		die(EXIT_NONE, "no memory");
 	cbreak();
 	noecho();
 	keypad(stdscr, TRUE);

@@ -30,13 +30,24 @@ static void catch_signals(void)
 }
 
 /* A signal ends it early. */
-static void wait_ns(uint64_t ns)
+static void wait_step(uint64_t ns)
 {
 	const struct timespec ts = {.tv_sec = (time_t)(ns / 1000000000),
 				    .tv_nsec = (long)(ns % 1000000000)};
 
 	if (!top_stop)
 		nanosleep(&ts, NULL);
+}
+
+static void wait_ns(struct live *l, uint64_t ns)
+{
+	const uint64_t end = live_now() + ns;
+	uint64_t now;
+
+	while (!top_stop && (now = live_now()) < end) {
+		live_keep(l);
+		wait_step(end - now < LIVE_KEEP_NS ? end - now : LIVE_KEEP_NS);
+	}
 }
 
 /* The first reading of text has rates already: processes measure twice before. */
@@ -48,7 +59,7 @@ static void warm_up(struct live *l)
 	if (l->why[0])
 		die(EXIT_NONE, "no adapter instance: %s", l->why);
 	while (!top_stop && l->why[0] == '\0' && !live_is_measured(l) && live_now() < end) {
-		wait_ns(LOOK_NS);
+		wait_ns(l, LOOK_NS);
 		live_read(l);
 	}
 }
@@ -92,7 +103,7 @@ static void run_batch(struct top *t, uint32_t times)
 	warm_up(&t->live);
 	for (uint32_t n = 0; !top_stop && (!times || n < times); n++) {
 		if (n) {
-			wait_ns(t->delay);
+			wait_ns(&t->live, t->delay);
 			live_read(&t->live);
 		}
 		if (top_stop)
