@@ -277,17 +277,49 @@ static const struct argp argp = {
 	       "2: wrong use or setting, or no such file.",
 };
 
-/* Behind the word top, -b is that of top(1). */
+/* True if an option takes a value: of this letter, or of a name that begins so. */
+static bool takes_value(int letter, const char *name)
+{
+	const struct argp_option *o = option_list;
+
+	while (o->name &&
+	       (!o->arg || (name ? strncmp(o->name, name, strlen(name)) != 0 : o->key != letter)))
+		o++;
+	return o->name;
+}
+
+/* True if the next argument is the value of this option, or of the last one of these letters. */
+static bool has_value_behind(const char *arg)
+{
+	if (arg[1] == '-')
+		return arg[2] && takes_value(0, arg + 2);
+	for (arg++; *arg; arg++)
+		if (takes_value(*arg, NULL))
+			return !arg[1];
+	return false;
+}
+
+/* Index of the command in argv; argc: there is none. */
+static int command_at(int argc, char **argv)
+{
+	int i = 1;
+
+	while (i < argc && argv[i][0] == '-')
+		i += has_value_behind(argv[i]) ? 2 : 1;
+	return i < argc ? i : argc;
+}
+
+/* Behind the command top, -b is that of top(1). */
 static void take_batch(int argc, char **argv)
 {
 	static char batch[] = "--batch";
-	bool top = false;
+	const int at = command_at(argc, argv);
 
-	for (int i = 1; i < argc; i++) {
-		if (top && strcmp(argv[i], "-b") == 0)
+	if (at == argc || strcmp(argv[at], "top") != 0)
+		return;
+	for (int i = at + 1; i < argc; i++)
+		if (strcmp(argv[i], "-b") == 0 && (i + 1 == argc || argv[i + 1][0] != '/'))
 			argv[i] = batch;
-		top |= strcmp(argv[i], "top") == 0;
-	}
 }
 
 static void check_top(const struct options *o)
