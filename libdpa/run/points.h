@@ -17,7 +17,9 @@ static inline const struct dpa_trace_ops *dpa_points_on(void)
 {
 	const struct dpa_trace_ops *t = atomic_load_explicit(&dpa_points, memory_order_acquire);
 
-	if (!t || __builtin_expect(!atomic_load_explicit(t->gate, memory_order_relaxed), 1))
+	if (!t ||
+	    __builtin_expect(
+		    !(atomic_load_explicit(t->gate, memory_order_relaxed) & ~DPA_TRACE_METERS), 1))
 		return NULL;
 	return t;
 }

@@ -77,6 +77,20 @@ Test(points, off_puts_nothing)
 	cr_expect_eq(num, 0u);
 }
 
+/* A tool that reads figures asks for no timeline: no clock is read. */
+Test(points, meters_put_nothing)
+{
+	uint64_t ret;
+	struct rig r;
+
+	begin(&r);
+	atomic_store(&gate, DPA_TRACE_METERS);
+	OK(doca_dpa_rpc(r.dpa, &rpc_nothing, &ret));
+	rig_destroy(&r);
+	cr_expect_eq(num, 0u);
+	cr_expect_eq(atomic_load(&ticks), 0u);
+}
+
 Test(points, no_points)
 {
 	uint64_t ret;
