@@ -13,6 +13,7 @@
 #include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
+#include <dpa_mad.h>
 #include "dpactl.h"
 #include "tables/tables.h"
 #include "trace/output.h"
@@ -67,11 +68,33 @@ static struct json_object *requests(struct ctl *c)
 	return o;
 }
 
+/* A peer that is gone is asked to disconnect again and again, with the same transaction. */
+static bool is_repeated(const struct trace_rec *r)
+{
+	static uint64_t last[TRACE_PROCS];
+
+	if (r->e.code != DPA_CM_DREQ || r->e.extra != DPA_TRACE_SENT)
+		return false;
+	if (last[r->proc] == r->e.z)
+		return true;
+	last[r->proc] = r->e.z;
+	return false;
+}
+
 /* Threads of an idle process sleep and wake, too, and its connections leave TIMEWAIT. */
 static bool is_work(const struct trace_rec *r)
 {
-	return r->e.kind != DPA_TRACE_SLEEP && r->e.kind != DPA_TRACE_WAKE &&
-	       r->e.kind != DPA_TRACE_CM;
+	switch (r->e.kind) {
+	case DPA_TRACE_SLEEP:
+	case DPA_TRACE_WAKE:
+		return false;
+	case DPA_TRACE_CM:
+		return r->e.extra == DPA_TRACE_CM_EVENT;
+	case DPA_TRACE_MAD:
+		return !is_repeated(r);
+	default:
+		return true;
+	}
 }
 
 /*
