@@ -48,7 +48,7 @@ def refusals():
     assert c.ask("/session", "Token " + TOKEN, "POST")[0] == 403, "the token is good once"
     assert c.ask("/data", "Bearer " + TOKEN)[0] == 403
     assert c.ask("/data", "Bearer " + session[:-1])[0] == 403
-    for host in "evil.example", "evil.example:" + HOST.split(":")[1], "127.0.0.1", "127.0.0.1:1":
+    for host in "evil.example", "evil.example:" + HOST.split(":")[1], "127.0.0.1", "127.0.0.1:1", "localhost:" + HOST.split(":")[1]:
         assert c.ask("/data", "Bearer " + session, Host=host)[0] == 403, host
         assert c.ask("/", Host=host)[0] == 403, host
     for method in "POST", "PUT", "DELETE", "PATCH", "OPTIONS":

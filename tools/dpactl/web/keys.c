@@ -53,9 +53,8 @@ bool web_keys_allow(const struct web_keys *k, const char *header)
 
 bool web_host_is_ours(const char *host, uint16_t port)
 {
-	char ours[2][32];
+	char ours[32];
 
-	snprintf(ours[0], sizeof(ours[0]), "127.0.0.1:%u", port);
-	snprintf(ours[1], sizeof(ours[1]), "localhost:%u", port);
-	return host && (strcmp(host, ours[0]) == 0 || strcmp(host, ours[1]) == 0);
+	snprintf(ours, sizeof(ours), "127.0.0.1:%u", port);
+	return host && strcmp(host, ours) == 0;
 }

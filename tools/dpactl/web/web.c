@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * web.c - dpactl web: the server. It listens on 127.0.0.1 only. The page itself has no data and may
- * be read by any user; data needs the secret of the session, which the first bearer of the token
- * gets. Nothing can be changed. Readings are taken when a page asks for one: without an open page
+ * web.c - dpactl web: the server. It listens on 127.0.0.1 only, and takes connections of its user
+ * and of root. The page itself has no data; data needs the secret of the session, which the first
+ * bearer of the token gets. Nothing can be changed. Readings are taken when a page asks for one: without an open page
  * no process measures anything.
  */
 #include <arpa/inet.h>
@@ -22,7 +22,7 @@
 struct web {
 	struct live live;
 	struct web_keys keys;
-	uint16_t port;
+	_Atomic uint16_t port;	      /* 0 until the server runs: no connection is taken before */
 	struct MHD_Response *reading; /* the last one; NULL: none */
 	uint64_t read_at;	      /* ns */
 };
@@ -155,6 +155,15 @@ static enum MHD_Result on_request(void *arg, struct MHD_Connection *c, const cha
 
 /* --------------------------------------------------------------------- command */
 
+/* Another user's connection is closed at once: all places would be taken by that user otherwise. */
+static enum MHD_Result on_connection(void *arg, const struct sockaddr *peer, socklen_t len)
+{
+	const struct web *w = arg;
+
+	(void)len;
+	return web_peer_is_ours(peer, w->port) ? MHD_YES : MHD_NO;
+}
+
 static struct MHD_Daemon *start_server(struct web *w, uint16_t port)
 {
 	struct sockaddr_in at = {.sin_family = AF_INET,
@@ -163,7 +172,7 @@ static struct MHD_Daemon *start_server(struct web *w, uint16_t port)
 	struct MHD_Daemon *d;
 
 	errno = 0;
-	d = MHD_start_daemon(MHD_USE_INTERNAL_POLLING_THREAD, port, NULL, NULL, on_request, w,
+	d = MHD_start_daemon(MHD_USE_INTERNAL_POLLING_THREAD, port, on_connection, w, on_request, w,
 			     MHD_OPTION_SOCK_ADDR, (struct sockaddr *)&at,
 			     MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS,
 			     MHD_OPTION_CONNECTION_TIMEOUT, IDLE_S, MHD_OPTION_END);

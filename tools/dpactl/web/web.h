@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/socket.h>
 
 #define WEB_SECRET 33 /* 32 hexadecimal digits, and a 0 */
 
@@ -24,8 +25,17 @@ int web_keys_make(struct web_keys *k);
 bool web_keys_exchange(struct web_keys *k, const char *header);
 /* True if header is "Bearer HEX" with the secret of the session, which has begun; or NULL. */
 bool web_keys_allow(const struct web_keys *k, const char *header);
-/* True if a Host header is that of this server: another name would be a page that rebinds DNS. */
+/*
+ * True if a Host header is that of this server: another name would be a page that rebinds DNS; and
+ * at localhost, which may be ::1, another user may listen.
+ */
 bool web_host_is_ours(const char *host, uint16_t port);
+
+/*
+ * True if the socket on this host's end of a connection to port `ours` is this user's, or root's, by
+ * /proc/net/tcp. False also if it is closed.
+ */
+bool web_peer_is_ours(const struct sockaddr *peer, uint16_t ours);
 
 /* A file of the page; NULL: there is none of that path. */
 struct web_file {
