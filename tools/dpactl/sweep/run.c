@@ -16,10 +16,11 @@
 #include <unistd.h>
 #include "sweep.h"
 
-#define NAP_MS	   2
-#define GRACE_MS   1000 /* for processes that are just ending, and for the other end */
-#define PEER_MS	   5000 /* until the other end listens */
-#define OUTPUT_MAX 4096
+#define NAP_MS	 2
+#define GRACE_MS 1000 /* for processes that are just ending, and for the other end */
+#define PEER_MS	 5000 /* until the other end listens */
+#define KILL_MS	 5000 /* until a process that was killed has ended */
+#define CHILDREN "/proc/%1$d/task/%1$d/children"
 
 static volatile sig_atomic_t stopped;
 
@@ -63,8 +64,8 @@ static void nap(void)
 
 struct child {
 	pid_t pid; /* and its process group; 0: none */
-	bool ended;
-	int status; /* of waitpid() */
+	bool ended, crashed;
+	int status; /* exit status; crashed: number of the signal */
 };
 
 static void to_file(const char *path, int flags, int fd)
@@ -118,80 +119,127 @@ static struct child start(const struct sweep_setup *s, char **program, const cha
 	return c;
 }
 
-/* Takes every process that has ended, also those that the program left to this one. */
-static void reap(struct child *a, struct child *b)
+/*
+ * Records the end of a program that was started here. It stays a zombie until its process group was
+ * killed: until then its number belongs to no other process and no other group.
+ */
+static void note_end(struct child *c)
 {
-	int status;
-	pid_t pid;
+	siginfo_t si = {.si_pid = 0};
 
-	while ((pid = waitpid(-1, &status, WNOHANG)) > 0) {
-		struct child *c = pid == a->pid ? a : pid == b->pid ? b : NULL;
-
-		if (!c)
-			continue;
-		c->ended = true;
-		c->status = status;
-	}
+	if (!c->pid || c->ended || waitid(P_PID, (id_t)c->pid, &si, WEXITED | WNOHANG | WNOWAIT) ||
+	    !si.si_pid)
+		return;
+	c->ended = true;
+	c->crashed = si.si_code != CLD_EXITED;
+	c->status = si.si_status;
 }
 
-/* True if a process of the group lives. */
-static bool group_lives(const struct child *c)
+/*
+ * Calls fn for each child of this process, in any group, that is neither a nor b: what the programs
+ * left. Returns their number. A pid that fn does not wait for is not given to another process.
+ */
+static uint32_t each_left(const struct child *a, const struct child *b, void (*fn)(pid_t))
 {
-	return c->pid && kill(-c->pid, 0) == 0;
-}
-
-/* Number of children of this process, in any group: what the programs left. */
-static uint32_t count_children(void)
-{
-	char path[64], text[4096], *save, *p;
+	char path[64];
 	uint32_t n = 0;
-	ssize_t len;
-	int fd;
+	int pid;
+	FILE *f;
 
-	snprintf(path, sizeof(path), "/proc/self/task/%d/children", (int)getpid());
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	len = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-	if (fd >= 0)
-		close(fd);
-	if (len <= 0)
-		return 0;
-	text[len] = '\0';
-	for (p = strtok_r(text, " ", &save); p; p = strtok_r(NULL, " ", &save))
+	snprintf(path, sizeof(path), CHILDREN, (int)getpid());
+	f = fopen(path, "re");
+	while (f && fscanf(f, "%d", &pid) == 1) {
+		if (pid == a->pid || pid == b->pid)
+			continue;
 		n++;
+		if (fn)
+			fn(pid);
+	}
+	if (f)
+		fclose(f);
 	return n;
 }
 
-static void kill_children(void)
+static void reap_one(pid_t pid)
 {
-	char path[64], text[4096], *save, *p;
-	ssize_t len;
-	int fd;
-
-	snprintf(path, sizeof(path), "/proc/self/task/%d/children", (int)getpid());
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	len = fd < 0 ? -1 : read(fd, text, sizeof(text) - 1);
-	if (fd >= 0)
-		close(fd);
-	if (len <= 0)
-		return;
-	text[len] = '\0';
-	for (p = strtok_r(text, " ", &save); p; p = strtok_r(NULL, " ", &save))
-		if (atoi(p) > 0)
-			kill(atoi(p), SIGKILL);
+	(void)waitpid(pid, NULL, WNOHANG);
 }
 
-/* Ends a group, and what has left it. */
-static void end_all(struct child *a, struct child *b)
+static void kill_one(pid_t pid)
 {
+	(void)kill(pid, SIGKILL);
+}
+
+/* Takes every process that has ended, also those that the program left to this one. */
+static void reap(struct child *a, struct child *b)
+{
+	note_end(a);
+	note_end(b);
+	each_left(a, b, reap_one);
+}
+
+static bool lives(const struct child *c)
+{
+	return c->pid && !c->ended;
+}
+
+/* Writes the pid and the name of a process that could not be ended. */
+static void name_stuck(struct sweep_run *r, const struct child *a, const struct child *b)
+{
+	char path[64], name[20] = "";
+	FILE *f;
+
+	snprintf(path, sizeof(path), CHILDREN, (int)getpid());
+	f = fopen(path, "re");
+	while (f && fscanf(f, "%d", &r->stuck) == 1)
+		if ((r->stuck != a->pid || !a->ended) && (r->stuck != b->pid || !b->ended))
+			break;
+	if (f)
+		fclose(f);
+	snprintf(path, sizeof(path), "/proc/%d/comm", (int)r->stuck);
+	f = fopen(path, "re");
+	if (f && fscanf(f, "%19[^\n]", name) == 1)
+		snprintf(r->stuck_name, sizeof(r->stuck_name), "%s", name);
+	if (f)
+		fclose(f);
+}
+
+static void kill_leader(const struct child *c)
+{
+	if (lives(c))
+		kill_one(c->pid);
+}
+
+static void reap_leader(struct child *c)
+{
+	if (c->ended)
+		(void)waitpid(c->pid, NULL, 0);
+}
+
+/*
+ * Ends both groups, and what has left them. A process of another user, or one that waits for a device,
+ * may not end: after KILL_MS it is named.
+ */
+static void end_all(struct child *a, struct child *b, struct sweep_run *r)
+{
+	uint64_t end = now_ms() + KILL_MS;
+
 	if (a->pid)
 		kill(-a->pid, SIGKILL);
 	if (b->pid)
 		kill(-b->pid, SIGKILL);
-	do {
-		kill_children();
-		reap(a, b);
+	while (each_left(a, b, kill_one) || lives(a) || lives(b)) {
+		if (now_ms() >= end) {
+			name_stuck(r, a, b);
+			break;
+		}
+		kill_leader(a); /* it may have changed its group */
+		kill_leader(b);
 		nap();
-	} while (count_children());
+		reap(a, b);
+	}
+	reap_leader(a);
+	reap_leader(b);
 }
 
 /* ------------------------------------------------------------------- the other end */
@@ -364,16 +412,13 @@ static void wait_for(struct child *c, struct child *other, uint64_t end)
 static void look_for_leaks(const struct sweep_setup *s, struct child *c, struct child *peer,
 			   struct sweep_run *r)
 {
-	const uint32_t expected = peer->pid && !peer->ended;
 	uint64_t end = now_ms() + GRACE_MS;
 
-	while ((group_lives(c) || count_children() > expected) && now_ms() < end) {
+	while ((r->left = each_left(c, peer, NULL)) && now_ms() < end) {
 		nap();
 		reap(c, peer);
 	}
-	if (count_children() > expected)
-		r->left = count_children() - expected;
-	if (!expected) /* the other end uses dpa0, too */
+	if (!lives(peer)) /* the other end uses dpa0, too */
 		r->on_board = count_procs(s);
 }
 
@@ -400,17 +445,17 @@ void sweep_run(const struct sweep_setup *s, const char *rule, struct sweep_run *
 	if (!c.ended) {
 		r->end = stopped ? SWEEP_STOPPED : SWEEP_HANGS;
 	} else {
-		r->end = WIFSIGNALED(c.status) ? SWEEP_SIGNAL : SWEEP_ENDED;
-		r->status = WIFSIGNALED(c.status) ? WTERMSIG(c.status) : WEXITSTATUS(c.status);
+		r->end = c.crashed ? SWEEP_SIGNAL : SWEEP_ENDED;
+		r->status = c.status;
 		if (peer.pid)
 			wait_for(&peer, &c, now_ms() + GRACE_MS);
 		look_for_leaks(s, &c, &peer, r);
 	}
 	if (peer.pid) {
 		r->peer_hangs = !peer.ended;
-		r->peer_signal = peer.ended && WIFSIGNALED(peer.status);
+		r->peer_signal = peer.crashed;
 	}
-	end_all(&c, &peer);
+	end_all(&c, &peer, r);
 	find_new_shm(&before, r);
 	free(before.name);
 }

@@ -24,6 +24,7 @@ static const char *const verdicts[VERDICTS] = {"ok", "not reached", "hang", "cra
 struct tally {
 	uint32_t runs, of[VERDICTS];
 	bool complete;
+	bool stuck; /* a process could not be ended: it would disturb the next runs */
 };
 
 /* ------------------------------------------------------------------------ set-up */
@@ -91,7 +92,7 @@ static enum verdict judge(const struct sweep_run *r, bool reached)
 		return HANGS;
 	if (r->end == SWEEP_SIGNAL || r->peer_signal)
 		return CRASHES;
-	if (r->left || r->on_board || r->num_shm)
+	if (r->left || r->on_board || r->num_shm || r->stuck)
 		return LEAKS;
 	return reached ? FINE : NOT_REACHED;
 }
@@ -116,6 +117,9 @@ static void describe(const struct sweep_setup *s, const struct sweep_run *r, cha
 	if (r->num_shm && n < len)
 		n += (size_t)snprintf(text + n, len - n, "; %u new in /dev/shm: %s", r->num_shm,
 				      r->shm[0]);
+	if (r->stuck && n < len)
+		n += (size_t)snprintf(text + n, len - n, "; cannot end process %d (%s)",
+				      (int)r->stuck, r->stuck_name);
 	if (r->peer_signal && n < len)
 		n += (size_t)snprintf(text + n, len - n, "; the peer crashed");
 	else if (r->peer_hangs && n < len)
@@ -152,6 +156,8 @@ static struct json_object *run_json(const struct sweep_call *call, const char *r
 	json_add_num(o, "processes_left", r->left);
 	json_add_num(o, "on_adapter", r->on_board);
 	json_add_num(o, "new_in_shm", r->num_shm);
+	if (r->stuck)
+		json_add_num(o, "cannot_end", (uint64_t)r->stuck);
 	json_object_object_add(o, "peer_waits", json_object_new_boolean(r->peer_hangs));
 	return o;
 }
@@ -207,6 +213,9 @@ static void first_run(struct ctl *c, struct sweep_setup *s, struct sweep_calls *
 		sweep_calls_read(calls, path, c->count ? c->count : EACH);
 	if (!calls->num)
 		remove_folder(s->dir);
+	if (r.stuck)
+		die(EXIT_WRONG, "cannot end process %d (%s) of the program", (int)r.stuck,
+		    r.stuck_name);
 	if (r.end == SWEEP_STOPPED)
 		die(EXIT_WRONG, "interrupted in the first run");
 	if (r.end == SWEEP_HANGS)
@@ -239,6 +248,7 @@ static void one_call(struct ctl *c, const struct sweep_setup *s, const struct sw
 	v = judge(&r, sweep_calls_failed(path));
 	t->runs++;
 	t->of[v]++;
+	t->stuck = r.stuck;
 	show_run(c, list, s, call, rule, &r, v);
 }
 
@@ -256,7 +266,7 @@ void cmd_sweep(struct ctl *c)
 	sweep_catch_signals();
 	show_progress(0, 0, "the first run, in which nothing fails");
 	first_run(c, &s, &calls);
-	for (uint32_t i = 0; i < calls.num && !sweep_stopped(); i++)
+	for (uint32_t i = 0; i < calls.num && !sweep_stopped() && !t.stuck; i++)
 		one_call(c, &s, &calls.call[i], i, calls.num, &t, list);
 	end_progress();
 	t.complete = t.runs == calls.num;

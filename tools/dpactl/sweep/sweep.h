@@ -47,6 +47,8 @@ struct sweep_run {
 	uint32_t num_shm;  /* how many there are */
 	bool peer_hangs;   /* the other end was still there at the limit, and was ended */
 	bool peer_signal;  /* the other end crashed */
+	pid_t stuck;	   /* a process that could not be ended; 0: there is none */
+	char stuck_name[20];
 };
 
 struct sweep_setup {
@@ -58,7 +60,7 @@ struct sweep_setup {
 };
 /*
  * Run the program, with a rule (NULL: none), on an adapter instance of its own. Waits for its end, at
- * most limit_ms, and ends every process that is left. The calls are in DIR/calls then, the output in
+ * most limit_ms, and ends every process that is left; r->stuck: but this one. The calls are in DIR/calls then, the output in
  * DIR/output. Context: SIGINT and SIGTERM end the wait (SWEEP_STOPPED).
  */
 void sweep_run(const struct sweep_setup *s, const char *rule, struct sweep_run *r);
