@@ -20,6 +20,7 @@
 #define GRACE_MS 1000 /* for processes that are just ending, and for the other end */
 #define PEER_MS	 5000 /* until the other end listens */
 #define KILL_MS	 5000 /* until a process that was killed has ended */
+#define FILES_MS 50   /* between two looks for files */
 #define CHILDREN "/proc/%1$d/task/%1$d/children"
 
 static volatile sig_atomic_t stopped;
@@ -53,11 +54,16 @@ static uint64_t now_ms(void)
 	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
 }
 
-static void nap(void)
+static void nap_ms(uint32_t ms)
 {
-	const struct timespec ts = {.tv_nsec = NAP_MS * 1000000};
+	const struct timespec ts = {.tv_nsec = ms * 1000000l};
 
 	nanosleep(&ts, NULL);
+}
+
+static void nap(void)
+{
+	nap_ms(NAP_MS);
 }
 
 /* -------------------------------------------------------------------- processes */
@@ -348,54 +354,13 @@ static uint32_t count_procs(const struct sweep_setup *s)
 	return n;
 }
 
-struct listing {
-	char (*name)[64];
-	uint32_t num;
-};
-
-/*
- * The files in /dev/shm. Not that of the ports of rdma_cm: all processes of the network namespace share it,
- * and the next one removes it after a process that was killed.
- */
-static struct listing list_shm(void)
+/* Counts the files that the run left. One of a program that is just ending is given a moment. */
+static void look_for_files(const struct sweep_shm *before, struct sweep_run *r)
 {
-	struct listing l = {0};
-	DIR *d = opendir("/dev/shm");
-	struct dirent *e;
+	uint64_t end = now_ms() + GRACE_MS;
 
-	while (d && (e = readdir(d))) {
-		if (e->d_name[0] == '.' || strncmp(e->d_name, "dpa-cm-", 7) == 0)
-			continue;
-		l.name = reallocarray(l.name, l.num + 1, sizeof(*l.name));
-		if (!l.name)
-			die(EXIT_NONE, "no memory");
-		snprintf(l.name[l.num++], sizeof(*l.name), "%.63s", e->d_name);
-	}
-	if (d)
-		closedir(d);
-	return l;
-}
-
-static bool is_in(const struct listing *l, const char *name)
-{
-	for (uint32_t i = 0; i < l->num; i++)
-		if (strcmp(l->name[i], name) == 0)
-			return true;
-	return false;
-}
-
-static void find_new_shm(const struct listing *before, struct sweep_run *r)
-{
-	struct listing now = list_shm();
-
-	for (uint32_t i = 0; i < now.num; i++) {
-		if (is_in(before, now.name[i]))
-			continue;
-		if (r->num_shm < 2)
-			memcpy(r->shm[r->num_shm], now.name[i], sizeof(r->shm[0]));
-		r->num_shm++;
-	}
-	free(now.name);
+	while ((r->num_shm = sweep_shm_new(before, r->shm)) && now_ms() < end && !stopped)
+		nap_ms(FILES_MS);
 }
 
 /* ----------------------------------------------------------------------- the run */
@@ -425,7 +390,7 @@ static void look_for_leaks(const struct sweep_setup *s, struct child *c, struct 
 void sweep_run(const struct sweep_setup *s, const char *rule, struct sweep_run *r)
 {
 	char calls[SWEEP_PATH], output[SWEEP_PATH], peer_output[SWEEP_PATH];
-	struct listing before = list_shm();
+	struct sweep_shm before = sweep_shm_list();
 	struct child c = {0}, peer = {0};
 	uint64_t begin;
 
@@ -456,6 +421,6 @@ void sweep_run(const struct sweep_setup *s, const char *rule, struct sweep_run *
 		r->peer_signal = peer.crashed;
 	}
 	end_all(&c, &peer, r);
-	find_new_shm(&before, r);
+	look_for_files(&before, r);
 	free(before.name);
 }

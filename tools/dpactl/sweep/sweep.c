@@ -115,8 +115,8 @@ static void describe(const struct sweep_setup *s, const struct sweep_run *r, cha
 		n += (size_t)snprintf(text + n, len - n, "; %u still use%s dpa0", r->on_board,
 				      r->on_board == 1 ? "s" : "");
 	if (r->num_shm && n < len)
-		n += (size_t)snprintf(text + n, len - n, "; %u new in /dev/shm: %s", r->num_shm,
-				      r->shm[0]);
+		n += (size_t)snprintf(text + n, len - n, "; %u new in /dev/shm: %.64s", r->num_shm,
+				      r->shm);
 	if (r->stuck && n < len)
 		n += (size_t)snprintf(text + n, len - n, "; cannot end process %d (%s)",
 				      (int)r->stuck, r->stuck_name);

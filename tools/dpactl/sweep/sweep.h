@@ -11,6 +11,7 @@
 
 #define SWEEP_NAME 40
 #define SWEEP_PATH 300
+#define SWEEP_FILE 256
 
 /* A call that a run may fail. */
 struct sweep_call {
@@ -34,6 +35,19 @@ bool sweep_calls_failed(const char *path);
 /* The errno that such a call fails with: the one that programs meet. */
 const char *sweep_errno(const char *call);
 
+/* ---- shm.c: files in /dev/shm */
+struct sweep_shm {
+	char (*name)[SWEEP_FILE];
+	uint32_t num;
+};
+/* List the files of this user, without those of dpa0. The caller frees name. */
+struct sweep_shm sweep_shm_list(void);
+/*
+ * Return the number of files that are not in `before` and that no process uses; write the name of one.
+ * A process of another user is not looked at.
+ */
+uint32_t sweep_shm_new(const struct sweep_shm *before, char first[SWEEP_FILE]);
+
 /* ---- run.c: one run */
 enum sweep_end { SWEEP_ENDED, SWEEP_SIGNAL, SWEEP_HANGS, SWEEP_STOPPED };
 
@@ -41,13 +55,13 @@ struct sweep_run {
 	enum sweep_end end;
 	int status; /* exit status, or number of the signal */
 	uint32_t ms;
-	uint32_t left;	   /* processes of it that lived on */
-	uint32_t on_board; /* processes that still use dpa0 */
-	char shm[2][64];   /* new files in /dev/shm */
-	uint32_t num_shm;  /* how many there are */
-	bool peer_hangs;   /* the other end was still there at the limit, and was ended */
-	bool peer_signal;  /* the other end crashed */
-	pid_t stuck;	   /* a process that could not be ended; 0: there is none */
+	uint32_t left;	      /* processes of it that lived on */
+	uint32_t on_board;    /* processes that still use dpa0 */
+	uint32_t num_shm;     /* files that it left in /dev/shm */
+	char shm[SWEEP_FILE]; /* the name of one of them */
+	bool peer_hangs;      /* the other end was still there at the limit, and was ended */
+	bool peer_signal;     /* the other end crashed */
+	pid_t stuck;	      /* a process that could not be ended; 0: there is none */
 	char stuck_name[20];
 };
 
