@@ -231,6 +231,19 @@ static void first_run(struct ctl *c, struct sweep_setup *s, struct sweep_calls *
 		s->limit_ms = r.ms * 5 > LIMIT_MIN_MS ? r.ms * 5 : LIMIT_MIN_MS;
 }
 
+/*
+ * A name that a rule cannot hold (docs/inject.md) is left out: the rule is then one of every program
+ * that the run starts.
+ */
+static void write_rule(const struct sweep_call *call, char rule[RULE_MAX])
+{
+	int n = snprintf(rule, RULE_MAX, "%s=%s,n=%u", call->name, sweep_errno(call->name),
+			 call->n);
+
+	if (call->prog[0] && !strpbrk(call->prog, ",+ \t"))
+		snprintf(rule + n, RULE_MAX - (size_t)n, ",prog=%.15s", call->prog);
+}
+
 static void one_call(struct ctl *c, const struct sweep_setup *s, const struct sweep_call *call,
 		     uint32_t i, uint32_t of, struct tally *t, struct json_object *list)
 {
@@ -238,8 +251,7 @@ static void one_call(struct ctl *c, const struct sweep_setup *s, const struct sw
 	struct sweep_run r;
 	enum verdict v;
 
-	snprintf(rule, sizeof(rule), "%s=%s,n=%u,prog=%.15s", call->name, sweep_errno(call->name),
-		 call->n, call->prog);
+	write_rule(call, rule);
 	show_progress(i + 1, of, rule);
 	sweep_run(s, rule, &r);
 	if (r.end == SWEEP_STOPPED)
@@ -275,6 +287,7 @@ void cmd_sweep(struct ctl *c)
 	if (!c->json)
 		json_object_put(list);
 	free(calls.call);
-	if (!t.complete || t.of[HANGS] || t.of[CRASHES] || t.of[LEAKS])
+	if (!t.complete || t.of[HANGS] || t.of[CRASHES] || t.of[LEAKS] ||
+	    t.of[NOT_REACHED] == t.runs)
 		c->status = EXIT_WRONG;
 }
