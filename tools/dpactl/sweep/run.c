@@ -31,10 +31,16 @@ static void on_signal(int sig)
 	stopped = 1;
 }
 
-void sweep_catch_signals(void)
+void sweep_begin(void)
 {
 	struct sigaction sa = {.sa_handler = on_signal};
+	char path[64];
 
+	snprintf(path, sizeof(path), CHILDREN, (int)getpid());
+	if (access(path, R_OK))
+		die(EXIT_NONE, "%s: %s (the kernel needs CONFIG_PROC_CHILDREN)", path,
+		    strerror(errno));
+	signal(SIGCHLD, SIG_DFL); /* ignored, the kernel would reap what ends */
 	sigaction(SIGINT, &sa, NULL);
 	sigaction(SIGTERM, &sa, NULL);
 	sigaction(SIGHUP, &sa, NULL);

@@ -274,8 +274,8 @@ void cmd_sweep(struct ctl *c)
 	if (c->peer)
 		s.peer = split_words(c->peer);
 	find_dpa_run(s.dpa_run);
+	sweep_begin();
 	make_folder(s.dir, sizeof(s.dir));
-	sweep_catch_signals();
 	show_progress(0, 0, "the first run, in which nothing fails");
 	first_run(c, &s, &calls);
 	for (uint32_t i = 0; i < calls.num && !sweep_stopped() && !t.stuck; i++)

@@ -78,8 +78,11 @@ struct sweep_setup {
  * DIR/output. Context: SIGINT and SIGTERM end the wait (SWEEP_STOPPED).
  */
 void sweep_run(const struct sweep_setup *s, const char *rule, struct sweep_run *r);
-/* SIGINT, SIGTERM and SIGHUP end the sweep. */
-void sweep_catch_signals(void);
+/*
+ * Take over SIGINT, SIGTERM and SIGHUP, which end the sweep, and the children of programs that end. Ends
+ * the process if the kernel does not list children.
+ */
+void sweep_begin(void);
 bool sweep_stopped(void);
 
 #endif
