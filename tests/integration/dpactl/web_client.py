@@ -1,6 +1,7 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-"""Clients of dpactl web: web_client.py WEB SERVER CLIENT, process ids; its address and token are in URL and TOKEN."""
+"""Clients of dpactl web: web_client.py WEB SERVER CLIENT [SESSION QPS], process ids; its address and token are in URL and TOKEN."""
+import collections
 import http.client
 import json
 import os
@@ -84,6 +85,22 @@ def data(session):
     assert {q["dest_qpn"] for q in d["qps"]} == {q["qpn"] for q in d["qps"]}, "each one's peer is one of them"
 
 
+def many(session):
+    """More QPs than a reading has figures of: the others have their slots, all together each one once."""
+    c = Client()
+    while True:
+        d = c.reading(session)
+        if d["num_qps"] == MANY:
+            break
+    rest = list(zip(d["rest"][::3], d["rest"][1::3], d["rest"][2::3]))
+    assert len(d["rest"]) == 3 * len(rest) and len(d["qps"]) == 512 and len(rest) == MANY - 512, (len(d["qps"]), len(d["rest"]))
+    slots = [q["uar_page"] * 16 + q["uar_slot"] for q in d["qps"]] + [slot for slot, _, _ in rest]
+    assert len(set(slots)) == MANY and all(0 <= s < 16 * d["uar_pages"] for s in slots)
+    qps = collections.Counter([q["pid"] for q in d["qps"]] + [pid for _, pid, _ in rest])
+    assert qps == {p["pid"]: p["qps"] for p in d["processes"] if p["qps"]}, qps
+    assert len({q["qpn"] for q in d["qps"]} | {qpn for _, _, qpn in rest}) == MANY
+
+
 def ten(session):
     """Ten clients, of which some go away in the middle of an answer."""
     before = descriptors()
@@ -107,7 +124,12 @@ def ten(session):
 
 
 signal.alarm(110)
+if len(sys.argv) > 4:  # the session that an earlier call began, and the number of QPs
+    MANY = int(sys.argv[5])
+    many(sys.argv[4])
+    sys.exit()
 page()
 SESSION = refusals()
 data(SESSION)
 ten(SESSION)
+print(SESSION)

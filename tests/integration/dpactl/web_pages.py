@@ -95,6 +95,16 @@ FITS = """(() => { const wide = [...document.querySelectorAll('body *')].filter(
 return {page: document.documentElement.scrollWidth <= innerWidth, wide: wide.length, ground: getComputedStyle(document.body).backgroundColor} })()"""
 COLOURS = """(() => { const c = document.getElementById('map'), d = c.getContext('2d').getImageData(0, 0, c.width, c.height).data;
 return new Set(new Uint32Array(d.buffer)).size })()"""
+# All QPs but one without figures: the map still has their slots, and the one knows its peer's process.
+REST = """(() => { const [one, ...others] = last.qps.filter(q => q.type !== "XRC_RECV");
+const d = {...last, qps: [one], rest: others.flatMap(q => [q.uar_page * 16 + q.uar_slot, q.pid, q.qpn])}, before = last;
+d.owners = ownersOf(d);
+SlotMap.draw(d, dark.matches);
+const drawn = [...SlotMap.slots.values()].map(q => q.qpn).sort(), all = last.qps.map(q => q.qpn).sort();
+last = d;
+const peer = peerOf(one);
+last = before;
+return drawn.join() === all.join() && others.length >= 3 && peer.includes(named(d.owners.get(one.dest_qpn))) })()"""
 SENDS = "last && last.qps.some(q => q.rate && q.rate.tx_msgs > 0)"
 
 
@@ -106,6 +116,7 @@ def look(b, url, width, scheme, shot=None):
     light = sum(map(int, fits["ground"][4:-1].split(",")[:3])) > 3 * 128
     assert light == (scheme == "light"), fits
     assert p.value(COLOURS) > 2, "the map has no slot of a QP"
+    assert p.value(REST), "a QP without figures has no slot in the map, or no process"
     assert p.value("document.querySelectorAll('#links path').length") >= 2, "no link is drawn"
     assert p.value("document.querySelectorAll('#eus tbody tr').length") >= 2
     p.value("document.querySelector('#qps tbody tr').click()")

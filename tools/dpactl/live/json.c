@@ -126,10 +126,20 @@ static int by_load(const void *a, const void *b)
 	return d > 0 ? 1 : d < 0 ? -1 : (p->q.i.qpn > q->q.i.qpn) - (p->q.i.qpn < q->q.i.qpn);
 }
 
-static struct json_object *qps_json(const struct live *l, uint32_t most)
+/* For the map: three numbers, the slot's in the BAR (-1: it has none), the process's, the QPN. */
+static void add_brief(struct json_object *list, const struct live *l, const struct live_qp *q)
+{
+	const int64_t slot = q->q.i.type == DPA_QP_XRC_RECV ? -1 : (int64_t)q->q.i.uar;
+
+	json_object_array_add(list, json_object_new_int64(slot));
+	json_object_array_add(list, json_object_new_int64(l->proc[q->proc].p.pid));
+	json_object_array_add(list, json_object_new_int64(q->q.i.qpn));
+}
+
+static void add_qps(struct json_object *o, const struct live *l, uint32_t most)
 {
 	const struct live_qp **order = malloc((l->qps + 1) * sizeof(*order));
-	struct json_object *list = json_object_new_array();
+	struct json_object *list = json_object_new_array(), *rest = json_object_new_array();
 
 	if (!order)
 		die(EXIT_NONE, "no memory");
@@ -137,10 +147,14 @@ static struct json_object *qps_json(const struct live *l, uint32_t most)
 		order[i] = &l->qp[i];
 	if (l->qps > most) /* else as they come: the QPNs' order */
 		qsort(order, l->qps, sizeof(*order), by_load);
-	for (uint32_t i = 0; i < l->qps && i < most; i++)
-		json_object_array_add(list, qp_json(l, order[i]));
+	for (uint32_t i = 0; i < l->qps; i++)
+		if (i < most)
+			json_object_array_add(list, qp_json(l, order[i]));
+		else
+			add_brief(rest, l, order[i]);
 	free(order);
-	return list;
+	json_object_object_add(o, "qps", list);
+	json_object_object_add(o, "rest", rest);
 }
 
 struct json_object *live_json(const struct live *l, uint32_t most)
@@ -160,7 +174,7 @@ struct json_object *live_json(const struct live *l, uint32_t most)
 	for (uint32_t i = 0; i < l->eus; i++)
 		json_object_array_add(eus, eu_json(l, &l->eu[i]));
 	json_object_object_add(o, "processes", procs);
-	json_object_object_add(o, "qps", qps_json(l, most));
+	add_qps(o, l, most);
 	json_object_object_add(o, "eus", eus);
 	return o;
 }

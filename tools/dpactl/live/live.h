@@ -89,7 +89,7 @@ const char *live_error_text(const struct live_qp *q, char *buf, size_t len);
 void live_read_eus(struct live *l);
 void live_end_eus(struct live *l);
 
-/* json.c: the reading as an object that the caller frees; with `most` QPs, the busiest, and the map. */
+/* json.c: the reading as an object that the caller frees; with `most` QPs, the busiest, and the slots of the rest. */
 struct json_object *live_json(const struct live *l, uint32_t most);
 
 #endif

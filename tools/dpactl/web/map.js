@@ -11,7 +11,12 @@ const colour = name => getComputedStyle(document.documentElement).getPropertyVal
 const SlotMap = {
   canvas: null, pages: 0, perRow: 1, slots: new Map(),
   side() { return 4 * SLOT + GAP; },
-  /* Busy slots are strong, idle ones pale, free ones as the ground. */
+  /* The QPs of which a reading has no figures: three numbers for each. */
+  *rest(d) {
+    for (let i = 0; i < d.rest.length; i += 3)
+      if (d.rest[i] >= 0) yield {uar_page: Math.floor(d.rest[i] / 16), uar_slot: d.rest[i] % 16, pid: d.rest[i + 1], qpn: d.rest[i + 2]};
+  },
+  /* Busy slots are strong, idle ones and those of the rest pale, free ones as the ground. */
   draw(d, dark) {
     const c = this.canvas, width = Math.max(c.clientWidth, 100), side = this.side(), ratio = devicePixelRatio || 1;
     this.pages = d.uar_pages;
@@ -31,7 +36,7 @@ const SlotMap = {
       g.fillRect(x, y, 4 * SLOT, 4 * SLOT);
     }
     this.slots = new Map();
-    for (const q of d.qps) {
+    for (const q of [...this.rest(d), ...d.qps]) {
       if (q.type === "XRC_RECV") continue;
       const [x, y] = this.at(q.uar_page, q.uar_slot), strong = load(q) / most;
       this.slots.set(q.uar_page * 16 + q.uar_slot, q);
@@ -61,12 +66,19 @@ const svgOf = (name, attributes, text) => {
   return e;
 };
 
+/* The process of each QPN. */
+const ownersOf = d => {
+  const owners = new Map(d.qps.map(q => [q.qpn, q.pid]));
+  for (let i = 0; i < d.rest.length; i += 3) owners.set(d.rest[i + 2], d.rest[i + 1]);
+  return owners;
+};
+
 /* A box for each process on the left; on the right once more as peers, and other hosts. */
 const LinkMap = {
   svg: null,
   /* Sums of the QPs between two ends: key, from, to, bytes per second. */
   ends(d) {
-    const owner = new Map(d.qps.map(q => [q.qpn, q.pid])), links = new Map();
+    const owner = d.owners, links = new Map();
     for (const q of d.qps) {
       if (!q.dest_qpn) continue;
       const to = owner.has(q.dest_qpn) && q.link !== "rocev2" ? `p${owner.get(q.dest_qpn)}` : q.dest_gid;

@@ -62,8 +62,8 @@ const named = pid => {
 };
 const rate = (q, key) => q.rate ? number(q.rate[key]) : "-";
 const peerOf = q => {
-  const peer = last.qps.find(p => p.qpn === q.dest_qpn);
-  return !q.dest_qpn ? "-" : `${hex(q.dest_qpn)} at ${peer ? named(peer.pid) : q.dest_gid}`;
+  const pid = last.owners.get(q.dest_qpn);
+  return !q.dest_qpn ? "-" : `${hex(q.dest_qpn)} at ${pid ? named(pid) : q.dest_gid}`;
 };
 
 function cellsOf(q) {
@@ -162,11 +162,13 @@ function say(text, bad) {
 
 function show(d) {
   const at = Date.now() / 1000, r = d.rate;
+  d.owners = ownersOf(d);
   last = d;
   say(d.why ? `no adapter instance: ${d.why}` : `board ${d.board}: ${d.processes.length} processes, ${d.num_qps} QPs, ${d.eus.length} EUs`, d.why);
   charts[0].add(at, [r.tx_msgs, r.rx_msgs]);
   charts[1].add(at, [r.tx_bytes, r.rx_bytes]);
   charts[2].add(at, [r.again, r.rnr]);
+  $("most").textContent = d.rest.length ? `of the ${d.qps.length} busiest of ${d.num_qps} QPs` : "";
   SlotMap.draw(d, dark.matches);
   LinkMap.draw(d, number);
   drawEus();

@@ -14,7 +14,7 @@
 #include "../live/live.h"
 #include "web.h"
 
-#define MOST_QPS    512u /* in a reading: the busiest */
+#define MOST_QPS    512u /* in a reading: the busiest; of the rest only the slots */
 #define CONNECTIONS 64u
 #define IDLE_S	    30u			/* an idle connection is closed after this time */
 #define FRESH_NS    UINT64_C(200000000) /* a reading serves all pages for this time */
