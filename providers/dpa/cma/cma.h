@@ -371,7 +371,7 @@ int cma_create_id(struct cma_channel *ch, uint64_t uid, uint16_t ps, uint8_t qp_
 int cma_destroy_id(struct cma_channel *ch, uint32_t id, uint32_t *reported);
 /* Locked: find an id. ENOENT: there is none; EINVAL: it belongs to another channel. */
 int cma_find(struct cma_channel *ch, uint32_t id, struct cma_id **out);
-/* Locked: as cma_find(). EINVAL, too, if the id has no device yet. */
+/* Locked: as cma_find(). EINVAL, too, if the id has no device yet, or its device has failed. */
 int cma_find_bound(struct cma_channel *ch, uint32_t id, struct cma_id **out);
 /* Locked: create an id. NULL: no memory, or the process has 65,535 ids. */
 struct cma_id *cma_id_new(struct cma_channel *ch);

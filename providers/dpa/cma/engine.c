@@ -87,19 +87,29 @@ static void drain_wake(void)
 }
 
 /*
- * Every id that is bound to the device gets the event. As in Linux the program can only destroy it then;
- * other calls find it in a wrong state. Locked.
+ * The id gets the event, and nothing else happens to it: as in Linux, where the kernel's id is destroyed
+ * then (ucma_removal_event_handler()). It listens no more, its port is free, its peer gets a DREQ or
+ * REJ.
  */
+static void remove_id(struct cma_id *id)
+{
+	cma_neighbour_end(id);
+	cma_unbind(id);
+	cma_id_enter(id, CMA_DISCONNECT);
+	cma_event(id, CMA_DEVICE_REMOVAL, 0);
+	if (id->conn)
+		cma_conn_leave(id->conn);
+	id->removed = true;
+}
+
+/* The program can only destroy its ids then. An id of a wildcard address has no device. Locked. */
 static void remove_device(void)
 {
 	for (uint32_t i = 0; i < cma.num_ids; i++) {
 		struct cma_id *id = cma.ids[i];
 
-		if (!id || !id->has_device || id->removed)
-			continue;
-		id->removed = true;
-		id->state = CMA_DISCONNECT;
-		cma_event(id, CMA_DEVICE_REMOVAL, 0);
+		if (id && id->has_device && !id->removed)
+			remove_id(id);
 	}
 }
 

@@ -25,7 +25,7 @@ int cma_find_bound(struct cma_channel *ch, uint32_t num, struct cma_id **out)
 {
 	int err = cma_find(ch, num, out);
 
-	return err ? err : (*out)->has_device ? 0 : EINVAL;
+	return err ? err : (*out)->has_device && !(*out)->removed ? 0 : EINVAL;
 }
 
 static bool grow_ids(void)
