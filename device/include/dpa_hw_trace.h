@@ -77,9 +77,11 @@ enum dpa_trace_kind {
 	/* A fault was injected. code: enum dpa_trace_fault; object: QPN, 0: unknown; x: detail */
 	DPA_TRACE_INJECT,
 	/*
-	 * Device code of the DPA ran. Time: of its begin. code: enum dpa_trace_run; object: EU;
-	 * extra: how it ended, enum dpa_trace_run_end; x: rank; y: ticks; z: the first 8 bytes of
-	 * its name. DPA_TRACE_LAUNCH is the call of the host: object: 0; x: number of threads; y: 0
+	 * Device code of the DPA: an event when it has ended, and, where no event is skipped, one
+	 * when it begins. Time of both: of its begin. code: enum dpa_trace_run; object: EU; extra: enum dpa_trace_run_end, and
+	 * DPA_TRACE_LONG or 0; x: rank; y: ticks, with DPA_TRACE_LONG 65,536 of them, 0 when it
+	 * begins; z: the first 8 bytes of its name. DPA_TRACE_LAUNCH is the call of the host:
+	 * object: 0; x: number of threads; y: 0
 	 */
 	DPA_TRACE_DPA,
 	/* A QP changed its state. code: new state; object: QPN */
@@ -100,7 +102,8 @@ enum dpa_trace_sleeper { DPA_TRACE_EU, DPA_TRACE_PROGRESS, DPA_TRACE_WAITER };
 /* Up to DPA_TRACE_PACKET: what happened to a packet, in the order of enum dpa_fault_kind. */
 enum dpa_trace_fault { DPA_TRACE_PACKET = 15, DPA_TRACE_VERB, DPA_TRACE_COMPLETION };
 enum dpa_trace_run { DPA_TRACE_ACTIVATION, DPA_TRACE_KERNEL, DPA_TRACE_RPC, DPA_TRACE_LAUNCH };
-enum dpa_trace_run_end { DPA_TRACE_RETURNED, DPA_TRACE_FAULTED, DPA_TRACE_KILLED };
+enum dpa_trace_run_end { DPA_TRACE_RETURNED, DPA_TRACE_FAULTED, DPA_TRACE_KILLED, DPA_TRACE_BEGAN };
+#define DPA_TRACE_LONG 0x8000u
 enum dpa_trace_mad { DPA_TRACE_RECEIVED, DPA_TRACE_SENT };
 
 enum dpa_trace_cm {
@@ -121,6 +124,7 @@ enum dpa_trace_cm {
  * release), read at each point (relaxed).
  */
 extern _Atomic uint32_t dpa_trace_gate __attribute__((visibility("hidden")));
+#define DPA_TRACE_EVERY	 1u /* no event is skipped */
 #define DPA_TRACE_METERS 4u
 
 static inline bool dpa_trace_has(uint32_t bits)

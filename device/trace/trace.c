@@ -25,7 +25,7 @@
 #define GATE_ALL    1u
 #define GATE_READER 2u
 #define GATE_NUMBER 8u
-_Static_assert(DPA_TRACE_METERS == 4u, "a bit of its own");
+_Static_assert(DPA_TRACE_EVERY == GATE_ALL && DPA_TRACE_METERS == 4u, "bits of their own");
 
 /*
  * Where many events are skipped: windows of 2^19 ticks (some 0.2 ms), one in 16. A thread has many

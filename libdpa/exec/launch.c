@@ -308,7 +308,7 @@ static doca_error_t launch_call(const struct call *c, va_list *ap)
 		dpa_se_hold(l->comp);
 	enlist_launch(l);
 	if (dpa_points_on())
-		dpa_point_run(0, DPA_TRACE_LAUNCH, DPA_TRACE_RETURNED, 0, l->num, l->entry->name);
+		dpa_point_begin(DPA_TRACE_LAUNCH, 0, l->num, l->entry->name);
 	if (!l->wait) {
 		dpa_room_ask(&l->ask);
 	} else if (dpa_se_watch(&l->watch, l->wait, DPA_SE_GE, c->threshold, UINT64_MAX,

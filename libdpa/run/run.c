@@ -34,21 +34,17 @@ static enum dpa_trace_run_end point_end(enum dpal_eu_end end)
 	}
 }
 
-static void trace_run(const struct dpal_run *run, uint64_t began, enum dpal_eu_end end, int eu)
-{
-	static const enum dpa_trace_run kinds[] = {[DPA_RUN_THREAD] = DPA_TRACE_ACTIVATION,
-						   [DPA_RUN_KERNEL] = DPA_TRACE_KERNEL,
-						   [DPA_RUN_RPC] = DPA_TRACE_RPC};
-
-	dpa_point_run(began, kinds[run->kind], point_end(end), eu, run->rank, run->name);
-}
+static const enum dpa_trace_run point_kinds[] = {[DPA_RUN_THREAD] = DPA_TRACE_ACTIVATION,
+						 [DPA_RUN_KERNEL] = DPA_TRACE_KERNEL,
+						 [DPA_RUN_RPC] = DPA_TRACE_RPC};
 
 /* Run code: enter, then read the mark (`fatal`): see dpal_eu_enter(). */
 enum dpal_eu_end dpal_run_code(struct dpal_run *run, void (*code)(void *arg), void *arg)
 {
 	struct dpal_eu *eu = dpal_eu_self;
 	enum dpal_eu_end end = DPA_EU_KILLED;
-	const uint64_t began = dpa_point_begin();
+	const uint64_t began =
+		dpa_point_begin(point_kinds[run->kind], eu->id, run->rank, run->name);
 	struct dpa_stat_run stat;
 
 	eu->run = run;
@@ -65,6 +61,7 @@ enum dpal_eu_end dpal_run_code(struct dpal_run *run, void (*code)(void *arg), vo
 	report_run(run, eu);
 	eu->run = NULL;
 	if (__builtin_expect(began != 0, 0))
-		trace_run(run, began, end, eu->id);
+		dpa_point_end(began, point_kinds[run->kind], point_end(end), eu->id, run->rank,
+			      run->name);
 	return end;
 }

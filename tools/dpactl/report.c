@@ -18,6 +18,7 @@
 #include "tables/tables.h"
 #include "trace/output.h"
 #include "trace/record.h"
+#include "trace/writer.h"
 
 #define SECOND	    UINT64_C(1000000000)
 #define MOST_EVENTS 4000000
@@ -97,28 +98,43 @@ static bool is_work(const struct trace_rec *r)
 	}
 }
 
+/* When an event was over, in ns. Code of the DPA that still runs is over when the recording is. */
+static uint64_t end_of(const struct store *s, const struct trace_rec *r)
+{
+	const bool runs = r->e.kind == DPA_TRACE_DPA && r->e.code < DPA_TRACE_LAUNCH;
+	const uint64_t end = runs ? dpa_run_end(s, r) : 0;
+
+	return store_ns(s, end > r->e.at ? end : r->e.at);
+}
+
 /*
  * Keeps what was recorded since the command began, in the second before, and of each process in the
  * last second of its work before the command, however long ago that was. s is sorted.
  */
 static void keep_seconds(struct store *s)
 {
-	static uint64_t worked[TRACE_PROCS]; /* ns: the last work of each process before */
+	static uint64_t worked[TRACE_PROCS];	      /* ns: the last work of each process before */
+	bool *keep = calloc(s->n + 1, sizeof(*keep)); /* first: an end is looked for among all */
 	size_t n = 0;
 
+	if (!keep)
+		die(EXIT_NONE, "no memory");
 	for (size_t i = 0; i < s->n; i++) {
-		const uint64_t at = store_ns(s, s->rec[i].e.at);
+		const uint64_t at = end_of(s, &s->rec[i]);
 
-		if (at < s->first.ns && is_work(&s->rec[i]))
+		if (at < s->first.ns && at > worked[s->rec[i].proc] && is_work(&s->rec[i]))
 			worked[s->rec[i].proc] = at;
 	}
 	for (size_t i = 0; i < s->n; i++) {
-		const uint64_t at = store_ns(s, s->rec[i].e.at), end = worked[s->rec[i].proc];
+		const uint64_t at = end_of(s, &s->rec[i]), end = worked[s->rec[i].proc];
 
-		if (at + SECOND >= s->first.ns || (at <= end && at + SECOND >= end))
-			s->rec[n++] = s->rec[i];
+		keep[i] = at + SECOND >= s->first.ns || (at <= end && at + SECOND >= end);
 	}
+	for (size_t i = 0; i < s->n; i++)
+		if (keep[i])
+			s->rec[n++] = s->rec[i];
 	s->n = n;
+	free(keep);
 }
 
 /* Returns all of the report but the timeline. */

@@ -130,21 +130,70 @@ static void put_states(struct writer *w)
 
 /* ------------------------------------------------------------------------ EUs */
 
+static bool is_run(const struct trace_rec *r)
+{
+	return r->e.kind == DPA_TRACE_DPA && r->e.code < DPA_TRACE_LAUNCH;
+}
+
+/* Both events of a run have its time, thread, EU and rank. */
+static bool is_end_of(const struct trace_rec *end, const struct trace_rec *r)
+{
+	return is_run(end) && end->e.extra != DPA_TRACE_BEGAN && end->proc == r->proc &&
+	       end->tid == r->tid && end->e.object == r->e.object && end->e.x == r->e.x;
+}
+
+/* True if the end of a run is among the events of the same time. */
+static bool has_ended(const struct store *s, const struct trace_rec *r)
+{
+	const struct trace_rec *at = r;
+
+	while (at > s->rec && at[-1].e.at == r->e.at)
+		at--;
+	for (; at < s->rec + s->n && at->e.at == r->e.at; at++)
+		if (is_end_of(at, r))
+			return true;
+	return false;
+}
+
+/* True if its thread has run other code since: the event of its end is lost. */
+static bool has_gone_on(const struct store *s, const struct trace_rec *r)
+{
+	for (const struct trace_rec *at = r + 1; at < s->rec + s->n; at++)
+		if (is_run(at) && at->e.at > r->e.at && at->proc == r->proc && at->tid == r->tid)
+			return true;
+	return false;
+}
+
+uint64_t dpa_run_end(const struct store *s, const struct trace_rec *r)
+{
+	const uint64_t last = s->rec[s->n - 1].e.at;
+
+	if (r->e.extra != DPA_TRACE_BEGAN)
+		return r->e.at + ((uint64_t)r->e.y << (r->e.extra & DPA_TRACE_LONG ? 16 : 0));
+	if (has_ended(s, r) || has_gone_on(s, r))
+		return 0;
+	return s->last.ticks > last ? s->last.ticks : last;
+}
+
 /* RPCs share an EU, and a kernel that yields lends it: each slice has an id of its own. */
 static void put_run(struct writer *w, const struct trace_rec *r)
 {
+	const uint64_t end = dpa_run_end(w->s, r);
 	static const char *const kinds[] = {"activation", "kernel", "RPC"};
-	static const char *const ends[] = {"returned", "faulted", "killed"};
-	struct json_object *a = json_object_new_object();
+	static const char *const ends[] = {"returned", "faulted", "killed", "runs"};
+	struct json_object *a;
 	char id[64], name[9];
 
+	if (!end)
+		return;
+	a = json_object_new_object();
 	snprintf(id, sizeof(id), "%u.eu.%u.%zu", w->s->proc[r->proc].pid, r->e.object,
 		 (size_t)(r - w->s->rec));
 	json_add_num(a, "eu", r->e.object);
 	json_add(a, "name", dpa_run_name(r, name));
 	json_add_num(a, "rank", r->e.x);
-	json_add(a, "end", NAME_OF(ends, r->e.extra));
-	put_slice(w, r, r->e.at + r->e.y, kinds[r->e.code], "dpa", id, a);
+	json_add(a, "end", NAME_OF(ends, r->e.extra & ~DPA_TRACE_LONG));
+	put_slice(w, r, end, kinds[r->e.code], "dpa", id, a);
 }
 
 void json_put_spans(struct writer *w)
@@ -153,6 +202,6 @@ void json_put_spans(struct writer *w)
 
 	put_states(w);
 	for (size_t i = 0; i < s->n; i++)
-		if (s->rec[i].e.kind == DPA_TRACE_DPA && s->rec[i].e.code < DPA_TRACE_LAUNCH)
+		if (is_run(&s->rec[i]))
 			put_run(w, &s->rec[i]);
 }

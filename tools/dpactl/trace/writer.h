@@ -30,6 +30,11 @@ void json_put_event(struct writer *w, struct json_object *o);
 void json_put_spans(struct writer *w);
 /* The name of the code of a DPA_TRACE_DPA: its first 8 characters. Returns `to`. */
 const char *dpa_run_name(const struct trace_rec *r, char to[9]);
+/*
+ * When the code of a DPA_TRACE_DPA that is no launch ended, in ticks: the end of the recording if it
+ * has not. 0: r is its begin, and its end is another event, or lost. s is sorted.
+ */
+uint64_t dpa_run_end(const struct store *s, const struct trace_rec *r);
 /* "ESTABLISHED", ... of enum rdma_cm_event_type; "?": unknown. */
 const char *cm_event_name(uint8_t type);
 
