@@ -35,7 +35,9 @@ static struct {
 	char news[NEWS][96];
 } table;
 static struct {
-	char path[256]; /* "": calls are not recorded; written once, before calls are asked about */
+	/* Written once, with the path (release, under table.lock), read before it (acquire). */
+	_Atomic bool on;
+	char path[256];
 	_Atomic uint32_t seen[DPA_INJECT_CALLS_MAX];
 } record;
 static _Atomic uint32_t any_news, any_raised; /* hints */
@@ -151,6 +153,11 @@ static int select_effect(struct query *q, int none, uint64_t *ns)
 
 /* ------------------------------------------------------------------- the rules */
 
+static bool records_calls(void)
+{
+	return atomic_load_explicit(&record.on, memory_order_acquire);
+}
+
 /* Context: the lock. */
 static void use_rules(const struct dpa_inject_spec *spec)
 {
@@ -164,7 +171,7 @@ static void use_rules(const struct dpa_inject_spec *spec)
 		show_counts(i);
 	for (uint32_t i = 0; i < table.spec.num; i++)
 		bits |= 1u << table.spec.rule[i].line;
-	if (record.path[0])
+	if (records_calls())
 		bits |= 1u << DPA_INJECT_CALL;
 	atomic_store_explicit(&dpa_hw_injects, bits, memory_order_relaxed);
 }
@@ -178,7 +185,7 @@ void dpa_inject_set(const struct dpa_inject_spec *spec)
 
 void dpa_hw_inject_begin(const struct dpa_inject_spec *spec, dpa_log_fn *log)
 {
-	if (!spec->set && !record.path[0])
+	if (!spec->set && !records_calls())
 		return;
 	dpa_spin_lock(&table.lock);
 	if (log)
@@ -234,8 +241,12 @@ void dpa_inject_forked(void)
 
 void dpa_hw_inject_record(const char *path)
 {
-	if (!record.path[0])
+	dpa_spin_lock(&table.lock);
+	if (path[0] && !records_calls()) {
 		snprintf(record.path, sizeof(record.path), "%s", path);
+		atomic_store_explicit(&record.on, true, memory_order_release);
+	}
+	dpa_spin_unlock(&table.lock);
 }
 
 /* Opened each time: a program may close descriptors that it does not know. */
@@ -260,7 +271,7 @@ static void record_call(int call, int effect)
 {
 	uint32_t n;
 
-	if (!record.path[0])
+	if (!records_calls())
 		return;
 	n = atomic_fetch_add_explicit(&record.seen[call], 1, memory_order_relaxed) + 1;
 	if (n <= DPA_HW_INJECT_RECORDED)
