@@ -114,6 +114,10 @@ int dpa_hw_create_qp(struct dpa_hw_ctx *ctx, const struct dpa_qp_attr_create *a,
 		goto err_uar;
 	}
 	pthread_mutex_lock(&hw->ctl);
+	if (atomic_load_explicit(&ctx->failed, memory_order_relaxed)) {
+		ret = EIO;
+		goto err_take;
+	}
 	if (!hw->pd.refs[a->pdn]) { /* the entry of a QP without PD is never 0 */
 		ret = EINVAL;
 		goto err_take;

@@ -268,6 +268,16 @@ static bool may_leave(uint32_t from, uint32_t to)
 	return true;
 }
 
+/*
+ * True if the device of its context has failed (docs/inject.md): the QP does not begin to work any more.
+ * Context: the QP's lock.
+ */
+static bool has_failed(const struct dpa_hw_qp *qp, const struct dpa_qp_attr *a, uint32_t mask)
+{
+	return mask & DPA_QPM_STATE && a->state != DPA_QPS_ERR && a->state != DPA_QPS_RESET &&
+	       !qp->gsi && qp->ctx && atomic_load_explicit(&qp->ctx->failed, memory_order_relaxed);
+}
+
 int dpa_hw_modify_qp(struct dpa_hw_qp *qp, const struct dpa_qp_attr *a, uint32_t mask)
 {
 	struct dpa_peer *peer;
@@ -293,6 +303,10 @@ int dpa_hw_modify_qp(struct dpa_hw_qp *qp, const struct dpa_qp_attr *a, uint32_t
 	if (!may_leave(qp->state, mask & DPA_QPM_STATE ? a->state : qp->state)) {
 		dpa_qp_leave(qp);
 		return EINVAL; /* an error occurred between the driver's check and this call */
+	}
+	if (has_failed(qp, a, mask)) {
+		dpa_qp_leave(qp);
+		return EIO;
 	}
 	peer = qp->peer; /* RESET clears it */
 	take_values(qp, a, mask);

@@ -45,6 +45,11 @@ struct dpa_hw_ctx {
 	void *event_arg;
 	struct dpa_hw_ctx *next;
 	uint32_t told_state; /* state of the port in its last event; under hw->ctl */
+	/*
+	 * Its device has failed (DEVICE_FATAL). Written under hw->ctl before the lock of each of its QPs
+	 * is taken to end it; read under hw->ctl or the QP's lock.
+	 */
+	_Atomic bool failed;
 };
 
 struct dpa_hw {

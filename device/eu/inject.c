@@ -114,6 +114,21 @@ static void tell_contexts(struct dpa_hw *hw, uint32_t type)
 	pthread_mutex_unlock(&hw->ctl);
 }
 
+/* Makes no QP of these contexts from now on, and none leaves RESET. */
+static void fail_contexts(struct dpa_hw *hw)
+{
+	pthread_mutex_lock(&hw->ctl);
+	for (struct dpa_hw_ctx *c = hw->ctxs; c; c = c->next)
+		atomic_store_explicit(&c->failed, true, memory_order_relaxed);
+	pthread_mutex_unlock(&hw->ctl);
+}
+
+/* True if the device of its context is gone. A replica of an XRC target has no context. */
+static bool is_lost(const struct dpa_hw_qp *qp)
+{
+	return !qp->ctx || atomic_load_explicit(&qp->ctx->failed, memory_order_relaxed);
+}
+
 static void end_qps(struct dpa_hw *hw)
 {
 	uint32_t nslab = atomic_load_explicit(&hw->qps.nslab, memory_order_acquire);
@@ -122,19 +137,21 @@ static void end_qps(struct dpa_hw *hw)
 		struct dpa_hw_qp *qp = hw->qps.slab[i];
 
 		dpa_qplock_lock(&qp->lock);
-		if (qp->qpn && !qp->gsi && qp->state != DPA_QPS_RESET)
+		if (qp->qpn && !qp->gsi && qp->state != DPA_QPS_RESET && is_lost(qp))
 			dpa_qp_to_error(qp);
 		dpa_qp_leave(qp);
 	}
 }
 
 /*
- * The device is gone for ns, and comes back as a new one. Drivers get the event first, so that no QP is
- * made any more. The device below lives on: it flushes what was posted, and what is posted later.
+ * The device is gone for ns, and comes back as a new one: contexts that are opened then are not touched.
+ * A call that is on its way makes no QP of a failed context, and moves none on. The device below lives
+ * on: it flushes what was posted, and what is posted later.
  */
 static void fail_device(struct dpa_hw *hw, uint64_t now, uint64_t ns)
 {
 	dpa_inject_leave(now + ns);
+	fail_contexts(hw);
 	tell_contexts(hw, DPA_EVENT_DEVICE_FATAL);
 	end_qps(hw);
 }

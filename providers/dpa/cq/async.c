@@ -75,25 +75,33 @@ static uint32_t *event_counter(const struct dpa_event *ev)
 	return NULL;
 }
 
-void dpa_async_event(void *arg, const struct dpa_event *ev)
+/* Context: the lock. */
+static void queue_event(struct dpa_async *as, struct async_node *n, const struct dpa_event *ev)
 {
-	struct dpa_async *as = arg;
-	struct async_node *n = calloc(1, sizeof(*n));
-
-	if (!n)
-		return; /* as in the kernel: without memory the event is lost */
 	n->reported = event_counter(ev);
 	n->rec.type = ev->type;
 	n->rec.element = n->reported ? ev->user_handle : ev->port;
+	*as->last = n;
+	as->last = &n->next;
+}
+
+void dpa_async_event(void *arg, const struct dpa_event *ev)
+{
+	struct dpa_async *as = arg;
+	const bool fatal = ev->type == DPA_EVENT_DEVICE_FATAL;
+	struct async_node *n = calloc(1, sizeof(*n));
+
+	if (!n && !fatal)
+		return; /* as in the kernel: without memory the event is lost */
 	pthread_mutex_lock(&as->lock);
 	if (!as->first)
 		dpa_eventfd_raise(as->fd);
-	if (ev->type == DPA_EVENT_DEVICE_FATAL)
+	if (fatal) /* without memory, too: readers get EIO */
 		atomic_store_explicit(&as->ctx->fatal, true, memory_order_release);
-	*as->last = n;
-	as->last = &n->next;
+	if (n)
+		queue_event(as, n, ev);
 	pthread_mutex_unlock(&as->lock);
-	if (ev->type == DPA_EVENT_DEVICE_FATAL)
+	if (fatal)
 		dpa_channels_fail(as->ctx);
 }
 

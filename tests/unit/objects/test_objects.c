@@ -112,6 +112,26 @@ Test(objects, a_full_board_and_a_full_file_system)
 }
 
 /*
+ * A call that was on its way when the device of its context failed (DEVICE_FATAL): the device has already
+ * ended the QPs that it found, so no QP may be made, or begin to work, behind it.
+ */
+Test(objects, a_call_during_a_device_failure)
+{
+	const struct dpa_qp_attr init = {.state = DPA_QPS_INIT}, err = {.state = DPA_QPS_ERR};
+	struct dpa_qp_attr_create a = qp_attr();
+	struct dpa_hw_qp *before, *qp;
+	struct dpa_qp_info info;
+
+	cr_assert_eq(dpa_hw_create_qp(&th->ctx, &a, &before, &info), 0);
+	atomic_store(&th->ctx.failed, true);
+	cr_expect_eq(dpa_hw_create_qp(&th->ctx, &a, &qp, &info), EIO);
+	cr_expect_eq(dpa_hw_modify_qp(before, &init, DPA_QPM_STATE), EIO);
+	cr_expect_eq(before->state, DPA_QPS_RESET);
+	cr_expect_eq(dpa_hw_modify_qp(before, &err, DPA_QPM_STATE), 0, "it may end");
+	cr_expect_eq(dpa_hw_destroy_qp(before), 0);
+}
+
+/*
  * A ring has its own UDP source port (device/link/udp/remote.c): consecutive QPs have different
  * ones, so that the paths between hosts share the load; each keeps its own, so that its packets
  * stay in order.
