@@ -16,6 +16,8 @@ enum { EXIT_NONE = 1, EXIT_WRONG = 1, EXIT_USAGE = 2 };
 #define MAX_PIDS 16
 #define MAX_ARGS 4
 
+#define SWEEP_SECONDS 86400u /* limit of a run of a sweep, at most */
+
 struct ctl {
 	bool json, all, system;
 	struct dpa_config cfg;

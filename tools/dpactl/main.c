@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <dpa_hw_inject.h>
 #include "dpactl.h"
 
 /* libc reads it: not hidden like the rest. */
@@ -362,6 +363,12 @@ static void parse_args(struct options *o, int argc, char **argv)
 		die(EXIT_USAGE, "-- PROGRAM is for trace and sweep");
 	if (o->cmd->fn == cmd_sweep && !o->c->program)
 		die(EXIT_USAGE, "sweep needs -- PROGRAM");
+	if (o->cmd->fn == cmd_sweep && o->c->count > DPA_HW_INJECT_RECORDED)
+		die(EXIT_USAGE, "--count %u: sweep takes at most %u", o->c->count,
+		    DPA_HW_INJECT_RECORDED);
+	if (o->cmd->fn == cmd_sweep && o->c->seconds > SWEEP_SECONDS)
+		die(EXIT_USAGE, "--seconds %u: sweep takes at most %u", o->c->seconds,
+		    SWEEP_SECONDS);
 	if (o->c->peer && o->cmd->fn != cmd_sweep)
 		die(EXIT_USAGE, "--peer is for sweep");
 	if (o->c->program && o->c->npids)

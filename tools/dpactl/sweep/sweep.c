@@ -4,6 +4,7 @@
  * them with that call failing (docs/recovery.md).
  */
 #include <errno.h>
+#include <ftw.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -61,27 +62,32 @@ static void find_dpa_run(char path[SWEEP_PATH])
 		die(EXIT_NONE, "no dpa-run beside dpactl");
 }
 
-/* The folder of the runs: for the adapter state as well, which must be on a file system in memory. */
+/* The folder of the runs: for the adapter state as well, so it is made where that is made. */
 static void make_folder(char *dir, size_t len)
 {
-	const char *in = getenv("XDG_RUNTIME_DIR");
+	char in[SWEEP_PATH];
+	int err = dpa_board_default_path(in, sizeof(in));
 
-	if (!in || in[0] != '/' || access(in, W_OK))
-		in = "/dev/shm";
+	if (err)
+		die(EXIT_NONE, "no folder for an adapter instance: %s", strerror(err));
+	*strrchr(in, '/') = '\0';
 	if (snprintf(dir, len, "%s/dpactl-sweep.XXXXXX", in) >= (int)len || !mkdtemp(dir))
 		die(EXIT_NONE, "%s: %s", in, strerror(errno));
 }
 
+static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *f)
+{
+	(void)st;
+	(void)type;
+	(void)f;
+	(void)remove(path);
+	return 0;
+}
+
+/* Also what a program left in it: libdpa has a file beside the adapter state for each process. */
 static void remove_folder(const char *dir)
 {
-	static const char *const names[] = {"board", "calls", "output", "peer"};
-	char path[SWEEP_PATH];
-
-	for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-		snprintf(path, sizeof(path), "%s/%s", dir, names[i]);
-		unlink(path);
-	}
-	rmdir(dir);
+	(void)nftw(dir, remove_entry, 8, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
 }
 
 /* ------------------------------------------------------------------------ report */
@@ -203,13 +209,15 @@ static void show_tally(struct ctl *c, struct json_object *list, const struct swe
 /* The first run: nothing fails, and it must end well. */
 static void first_run(struct ctl *c, struct sweep_setup *s, struct sweep_calls *calls)
 {
-	char path[SWEEP_PATH];
+	char path[SWEEP_PATH], text[256];
 	struct sweep_run r;
+	bool leaks;
 
 	s->limit_ms = c->seconds ? c->seconds * 1000 : FIRST_MS;
 	sweep_run(s, NULL, &r);
 	snprintf(path, sizeof(path), "%s/calls", s->dir);
-	if (r.end == SWEEP_ENDED && !r.status)
+	leaks = judge(&r, true) == LEAKS;
+	if (r.end == SWEEP_ENDED && !r.status && !leaks)
 		sweep_calls_read(calls, path, c->count ? c->count : EACH);
 	if (!calls->num)
 		remove_folder(s->dir);
@@ -225,6 +233,10 @@ static void first_run(struct ctl *c, struct sweep_setup *s, struct sweep_calls *
 	if (r.end == SWEEP_SIGNAL || r.status)
 		die(EXIT_WRONG, "the program fails without a failure: %s %d",
 		    r.end == SWEEP_SIGNAL ? "signal" : "status", r.status);
+	if (leaks) { /* it would in every run */
+		describe(s, &r, text, sizeof(text));
+		die(EXIT_WRONG, "the program leaks without a failure: %s", text);
+	}
 	if (!calls->num)
 		die(EXIT_WRONG, "the program makes no call of the verbs or of rdma_cm on dpa0");
 	if (!c->seconds)
