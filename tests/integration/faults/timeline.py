@@ -7,7 +7,7 @@ slices are paired and nested, arrows lead from an earlier to a later moment.
 CHECK: names NAME... (events), whole OPCODE N (at least N WQEs of it have all stages from post to
 poll), latency US (the stages and the program's own time add up to that, within 10 %), across (arrows
 between two processes), pid N (a process), states STATE... (an id or a connection of rdma_cm
-that goes through these one after the other), runs KIND N (code of this kind ran on N EUs)."""
+that goes through these one after the other), runs KIND N (code of this kind ran, with ranks 0 to N - 1)."""
 import collections
 import json
 import re
@@ -149,8 +149,8 @@ def main():
             break
         elif what == "runs":
             kind, n = check.pop(0), int(check.pop(0))
-            eus = {s["args"]["eu"] for r in rest.values() for s in r if s["name"] == kind}
-            assert len(eus) == n, f"{kind} on {eus}"
+            ranks = {s["args"]["rank"] for r in rest.values() for s in r if s["name"] == kind}
+            assert ranks == set(range(n)), f"{kind} of ranks {ranks}"
         elif what == "pid":
             pid = int(check.pop(0))
             assert {e["pid"] for e in events} == {pid}, f"not only {pid}"
