@@ -13,6 +13,7 @@
 #include "board/board_priv.h"
 #include "board/sock_name.h"
 #include "tables/tables.h"
+#include "util/sys.h"
 
 static struct dpa_board_ask *ask_of(struct dpa_board_head *h, enum dpa_board_ask_what what)
 {
@@ -97,12 +98,12 @@ int dpa_board_ask_put(struct dpa_board *b, enum dpa_board_ask_what what, const c
 /* A connection to its socket wakes its progress thread, which finds that nothing is said there. */
 void dpa_board_wake(const struct dpa_board *b, uint32_t slot, uint32_t gen)
 {
-	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	int fd = dpa_sys_socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	struct sockaddr_un sa;
 	socklen_t len = dpa_board_sock_name(&sa, b, slot, gen);
 
 	if (fd < 0)
 		return;
-	(void)connect(fd, (struct sockaddr *)&sa, len);
+	(void)dpa_sys_connect(fd, (struct sockaddr *)&sa, len);
 	close(fd);
 }

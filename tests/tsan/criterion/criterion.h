@@ -119,6 +119,9 @@ _Noreturn void dpa_test_skip(const char *fmt, ...) __attribute__((format(printf,
 #define cr_assert_float_eq(a_, b_, e_, ...)                                                        \
 	DPA_CHECK_(DPA_ABORT_, fabs((double)(a_) - (double)(b_)) <= (e_), #a_ " near " #b_,        \
 		   __VA_ARGS__)
+#define cr_expect_float_eq(a_, b_, e_, ...)                                                        \
+	DPA_CHECK_(DPA_GO_ON_, fabs((double)(a_) - (double)(b_)) <= (e_), #a_ " near " #b_,        \
+		   __VA_ARGS__)
 #define cr_assert_fail(...) DPA_CHECK_(DPA_ABORT_, false, "failure", __VA_ARGS__)
 #define cr_expect_fail(...) DPA_CHECK_(DPA_GO_ON_, false, "failure", __VA_ARGS__)
 #define cr_fatal(...)	    DPA_CHECK_(DPA_ABORT_, false, "failure", __VA_ARGS__)
