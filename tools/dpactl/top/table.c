@@ -251,7 +251,7 @@ void table_summary(const struct live *l, char line[2][TABLE_LINE])
 			 "dpactl top - %s  board %u: %u processes (%u asleep), %u QPs, %u EUs",
 			 clock, l->c->b->board_num, l->procs, asleep, l->qps, l->eus);
 	snprintf(line[1], TABLE_LINE,
-		 "per second: %s messages out, %s in; %sB out, %sB in; %s again, %s RNR",
+		 "msgs/s %s out, %s in; bytes/s %s out, %s in; again %s, RNR %s",
 		 table_number(l->rate.tx_msgs, n[0]), table_number(l->rate.rx_msgs, n[1]),
 		 table_number(l->rate.tx_bytes, n[2]), table_number(l->rate.rx_bytes, n[3]),
 		 table_number(l->rate.again, n[4]), table_number(l->rate.rnr, n[5]));
