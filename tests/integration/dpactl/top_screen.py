@@ -129,7 +129,7 @@ def screen():
     t.shows("QPs by bytes, reversed")
     t.key("\r")
     t.shows("QP [0-9a-f]{6} of ib_send_bw " + PID)
-    t.shows(r"\npeer +QP [0-9a-f]{6} at 127.0.0.1, ib_send_bw \d+, by shm\n")
+    t.shows(r"\npeer +QP [0-9a-f]{6} at [0-9a-f.:]+, ib_send_bw \d+, by shm\n")
     t.shows(r"\nPSNs +next \d+, oldest")
     t.shows(r"\nlast error -\n")
     t.key("\x1b")
