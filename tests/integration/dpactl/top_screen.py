@@ -1,6 +1,9 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
-"""dpactl top in a terminal of its own: top_screen.py DPACTL PID CASE. What it shows is asked for until it comes."""
+"""Runs dpactl top in a terminal of its own, and waits until the screen shows the text of each step.
+
+  top_screen.py DPACTL PID CASE
+"""
 import fcntl
 import os
 import pty
