@@ -5,7 +5,7 @@
  * The hardware/software boundary. A driver (providers/dpa, libdpa) includes this
  * file and nothing else of device/. These cross the boundary: the BAR layout, the
  * WQE and CQE formats, doorbell records and event records (dpa_hw_format.h), and the
- * command set (dpa_hw_cmd.h, dpa_hw_raw.h). docs/device-reference.md is the prose of these files.
+ * command set (dpa_hw_cmd.h, dpa_hw_qp.h, dpa_hw_raw.h). docs/device-reference.md is the prose of these files.
  *
  * Byte order: every multi-byte field is in host byte order unless its comment says
  * "network order". Indices are free running 32-bit counters (producer index, PI;
@@ -22,6 +22,7 @@
 
 #include "dpa_hw_format.h"
 #include "dpa_hw_cmd.h"
+#include "dpa_hw_qp.h"
 #include "dpa_hw_raw.h"
 #include "dpa_hw_gsi.h"
 #include "dpa_hw_inject.h"

@@ -18,46 +18,12 @@
 #include "link/peer.h"
 #include "ctx/ops.h"
 #include "link/inspect.h"
+#include "link/inspect_priv.h"
 #include "inspect/capture.h"
 #include "inspect/timeline.h"
 #include "board/board_layout.h"
 #include "tables/pcc.h"
 #include "tables/tables.h"
-
-#define CHECK_NS 100000000ull
-/* the requests that are followed here: DPA_ASK_TIMELINE is not */
-#define ASKS	 (DPA_ASK_PORT + 1)
-
-struct dpa_inspect {
-	dpa_spin_t lock; /* protects fault and model */
-	struct dpa_fault fault;
-	struct dpa_model model;
-	struct dpa_board_pcc_queue *queue; /* its record; NULL: not yet */
-	dpa_spin_t
-		arrivals; /* one thread at a time lets frames of the model arrive, in their order */
-	dpa_spin_t words; /* bits of the rings */
-	pthread_mutex_t follow;	  /* protects the following */
-	bool own[ASKS];		  /* a setting of this process for faults or a network */
-	bool rule_down, all_down; /* the port was taken down: by a rule; by dpactl port */
-	_Atomic uint32_t seen[ASKS];
-	struct dpa_capture *capture;
-	uint64_t checked; /* time of the last check of the tool */
-};
-
-static bool faults_on(const struct dpa_hw *hw)
-{
-	return atomic_load_explicit(&hw->inspect, memory_order_relaxed) & DPA_INSPECT_FAULT;
-}
-
-static bool is_captured(const struct dpa_hw *hw)
-{
-	return atomic_load_explicit(&hw->inspect, memory_order_relaxed) & DPA_INSPECT_CAPTURE;
-}
-
-static bool is_modelled(const struct dpa_hw *hw)
-{
-	return atomic_load_explicit(&hw->inspect, memory_order_relaxed) & DPA_INSPECT_MODEL;
-}
 
 /* ------------------------------------------------------------------ frames */
 
@@ -69,8 +35,7 @@ static void emit_shown(struct dpa_hw *hw, const struct dpa_shown *s)
 	s->emit(s->arg, &s->f);
 }
 
-/* Sets the time when frames are due next. True: it is earlier than before. Context: in->lock. */
-static bool new_due(struct dpa_hw *hw, struct dpa_fault *q)
+bool dpa_inspect_new_due(struct dpa_hw *hw, struct dpa_fault *q)
 {
 	uint64_t was = atomic_load_explicit(&hw->inspect_due, memory_order_relaxed);
 	const struct dpa_model *m = &hw->insp->model;
@@ -135,7 +100,7 @@ static void pass_model(struct dpa_hw *hw, const struct dpa_shown *s)
 	fate = dpa_model_take(&in->model, dpa_now_ns(), s, &a);
 	if (fate == DPA_MODEL_HELD || fate == DPA_MODEL_DROPPED)
 		record_queue(hw, a.queued);
-	wake = new_due(hw, &in->fault);
+	wake = dpa_inspect_new_due(hw, &in->fault);
 	dpa_spin_unlock(&in->lock);
 	count_modelled(hw, fate, &a);
 	if (wake)
@@ -156,7 +121,7 @@ static int emit_arrived(struct dpa_hw *hw, struct dpa_held *list)
 		emit_shown(hw, &h->s);
 	dpa_spin_lock(&in->lock);
 	dpa_model_done(&in->model, list);
-	new_due(hw, &in->fault);
+	dpa_inspect_new_due(hw, &in->fault);
 	dpa_spin_unlock(&in->lock);
 	return n;
 }
@@ -171,7 +136,7 @@ static int poll_model(struct dpa_hw *hw, uint64_t now)
 		return 0; /* that thread lets them arrive */
 	dpa_spin_lock(&in->lock);
 	list = dpa_model_due(&in->model, now);
-	new_due(hw, &in->fault);
+	dpa_inspect_new_due(hw, &in->fault);
 	dpa_spin_unlock(&in->lock);
 	n = emit_arrived(hw, list);
 	dpa_spin_unlock(&in->arrivals);
@@ -199,7 +164,7 @@ static void send_held(struct dpa_hw *hw, struct dpa_held *list)
 	}
 	dpa_spin_lock(&in->lock);
 	dpa_fault_done(&in->fault, list);
-	new_due(hw, &in->fault);
+	dpa_inspect_new_due(hw, &in->fault);
 	dpa_spin_unlock(&in->lock);
 }
 
@@ -239,7 +204,7 @@ static bool hold_packet(struct dpa_hw *hw, const struct dpa_fault_act *a, const 
 		else if (s->users) /* the caller has a hold on it, too */
 			atomic_fetch_add_explicit(s->users, 1, memory_order_relaxed);
 	}
-	return new_due(hw, q);
+	return dpa_inspect_new_due(hw, q);
 }
 
 /* Passes on copies: the receiver of a frame may overwrite the bytes in front of its payload. */
@@ -349,7 +314,7 @@ int dpa_inspect_poll(struct dpa_hw *hw)
 		return 0;
 	dpa_spin_lock(&in->lock);
 	list = dpa_fault_due(&in->fault, now);
-	new_due(hw, &in->fault);
+	dpa_inspect_new_due(hw, &in->fault);
 	dpa_spin_unlock(&in->lock);
 	for (struct dpa_held *h = list; h; h = h->next)
 		n++;
@@ -373,7 +338,7 @@ void dpa_inspect_last(struct dpa_peer *p)
 	dpa_spin_lock(&hw->insp->arrivals); /* after the frames that arrive just now */
 	dpa_spin_lock(&hw->insp->lock);
 	arrives = dpa_model_of(&hw->insp->model, p);
-	new_due(hw, &hw->insp->fault);
+	dpa_inspect_new_due(hw, &hw->insp->fault);
 	dpa_spin_unlock(&hw->insp->lock);
 	emit_arrived(hw, arrives);
 	dpa_spin_unlock(&hw->insp->arrivals);
@@ -427,239 +392,4 @@ void dpa_inspect_lanes(struct dpa_peer *p)
 	}
 	if (hw->insp)
 		dpa_spin_unlock(&hw->insp->words);
-}
-
-/* ----------------------------------------------------------------- requests */
-
-/* Context: in->follow. */
-static void set_bit(struct dpa_hw *hw, uint32_t bit, bool on)
-{
-	uint32_t was = atomic_load_explicit(&hw->inspect, memory_order_relaxed);
-	struct dpa_peer *p;
-
-	if (!!(was & bit) == on)
-		return;
-	atomic_store_explicit(&hw->inspect, was ^ bit, memory_order_seq_cst);
-	dpa_spin_lock(&hw->peer_lock);
-	p = hw->all_peers;
-	dpa_spin_unlock(&hw->peer_lock);
-	for (; p; p = p->next)
-		dpa_inspect_lanes(p);
-	hw->ops->grant_all(hw);
-}
-
-void dpa_inspect_inject(struct dpa_hw *hw, bool on)
-{
-	pthread_mutex_lock(&hw->insp->follow);
-	set_bit(hw, DPA_INSPECT_INJECT, on);
-	pthread_mutex_unlock(&hw->insp->follow);
-}
-
-/* Context: in->follow. */
-static void set_down(struct dpa_hw *hw)
-{
-	bool down = hw->insp->rule_down || hw->insp->all_down;
-
-	dpa_port_set_down(&hw->port, down);
-	set_bit(hw, DPA_INSPECT_DOWN, down);
-	dpa_log(hw, DPA_LOG_INFO, "port: %s", down ? "down" : "up");
-}
-
-void dpa_inspect_down(struct dpa_hw *hw, bool down)
-{
-	pthread_mutex_lock(&hw->insp->follow);
-	if (hw->insp->rule_down != down) {
-		hw->insp->rule_down = down;
-		set_down(hw);
-	}
-	pthread_mutex_unlock(&hw->insp->follow);
-}
-
-static void follow_port(struct dpa_hw *hw, const char *text)
-{
-	hw->insp->all_down = strcmp(text, DPA_BOARD_PORT_DOWN) == 0;
-	set_down(hw);
-}
-
-static int set_faults(struct dpa_hw *hw, const struct dpa_fault_spec *spec)
-{
-	struct dpa_inspect *in = hw->insp;
-	int ret;
-
-	dpa_spin_lock(&in->lock);
-	ret = dpa_fault_set(&in->fault, spec);
-	new_due(hw, &in->fault);
-	dpa_spin_unlock(&in->lock);
-	set_bit(hw, DPA_INSPECT_FAULT, !ret && dpa_fault_any(spec));
-	return ret;
-}
-
-static void follow_faults(struct dpa_hw *hw, const char *text)
-{
-	struct dpa_fault_spec spec = {0};
-	int ret = 0;
-
-	if (text[0] && !dpa_fault_parse(text, &spec))
-		ret = EINVAL;
-	if (!ret)
-		ret = set_faults(hw, &spec);
-	if (ret)
-		dpa_log(hw, DPA_LOG_ERR,
-			"cannot apply the faults that are set for the adapter instance: %s",
-			strerror(ret));
-	else
-		dpa_log(hw, DPA_LOG_INFO, "faults: %s", text[0] ? text : "off");
-}
-
-static int set_model(struct dpa_hw *hw, const struct dpa_link_spec *spec)
-{
-	struct dpa_inspect *in = hw->insp;
-	bool late;
-	int ret;
-
-	dpa_spin_lock(&in->lock);
-	ret = dpa_model_set(&in->model, spec);
-	late = in->model.late;
-	new_due(hw, &in->fault);
-	dpa_spin_unlock(&in->lock);
-	set_bit(hw, DPA_INSPECT_MODEL, (!ret && spec->n) || late);
-	return ret;
-}
-
-/* True if the modelled network was removed and no late frame of it is left. */
-static bool model_is_over(struct dpa_hw *hw)
-{
-	struct dpa_inspect *in = hw->insp;
-	bool over;
-
-	if (!is_modelled(hw))
-		return false;
-	dpa_spin_lock(&in->lock);
-	over = !in->model.spec.n && !in->model.late;
-	dpa_spin_unlock(&in->lock);
-	return over;
-}
-
-static void follow_link(struct dpa_hw *hw, const char *text)
-{
-	struct dpa_link_spec spec = {0};
-	int ret = 0;
-
-	if (text[0] && !dpa_link_parse(text, &spec))
-		ret = EINVAL;
-	if (!ret)
-		ret = set_model(hw, &spec);
-	if (ret)
-		dpa_log(hw, DPA_LOG_ERR,
-			"cannot apply the network that is set for the adapter instance: %s",
-			strerror(ret));
-	else
-		dpa_log(hw, DPA_LOG_INFO, "network: %s", text[0] ? text : "off");
-}
-
-static void follow_ask(struct dpa_hw *hw, enum dpa_board_ask_what what)
-{
-	struct dpa_inspect *in = hw->insp;
-	char text[DPA_BOARD_ASK_TEXT];
-	uint32_t gen;
-
-	if (!dpa_board_ask_get(hw->board, what, text, &gen) ||
-	    gen == atomic_load_explicit(&in->seen[what], memory_order_relaxed))
-		return;
-	if (what == DPA_ASK_CAPTURE) {
-		if (!dpa_capture_live(in->capture, text))
-			return; /* not yet; checked again at the next tick */
-		set_bit(hw, DPA_INSPECT_CAPTURE, dpa_capture_on(in->capture));
-	} else if (!in->own[what]) {
-		if (what == DPA_ASK_PORT)
-			follow_port(hw, text);
-		else if (what == DPA_ASK_FAULT)
-			follow_faults(hw, text);
-		else
-			follow_link(hw, text);
-	}
-	atomic_store_explicit(&in->seen[what], gen, memory_order_relaxed);
-	atomic_store_explicit(dpa_proc_asked(hw->board->self, what),
-			      in->own[what] ? DPA_BOARD_ASK_OWN : gen, memory_order_release);
-}
-
-void dpa_inspect_tick(struct dpa_hw *hw)
-{
-	struct dpa_inspect *in = hw->insp;
-	bool news = false;
-
-	dpa_timeline_tick(hw->timeline);
-	for (int i = 0; i < ASKS; i++)
-		news |= dpa_board_ask_gen(hw->board, (enum dpa_board_ask_what)i) !=
-			atomic_load_explicit(&in->seen[i], memory_order_relaxed);
-	if (!news && !is_captured(hw) && !model_is_over(hw))
-		return;
-	pthread_mutex_lock(&in->follow);
-	for (int i = 0; news && i < ASKS; i++)
-		follow_ask(hw, (enum dpa_board_ask_what)i);
-	if (is_captured(hw) && dpa_now_ns() - in->checked >= CHECK_NS) {
-		in->checked = dpa_now_ns();
-		dpa_capture_check(in->capture);
-		set_bit(hw, DPA_INSPECT_CAPTURE, dpa_capture_on(in->capture));
-	}
-	if (model_is_over(hw))
-		set_bit(hw, DPA_INSPECT_MODEL, false);
-	pthread_mutex_unlock(&in->follow);
-}
-
-int dpa_inspect_init(struct dpa_hw *hw, char *err, size_t errlen)
-{
-	struct dpa_inspect *in = calloc(1, sizeof(*in));
-	int ret;
-
-	if (!in)
-		return ENOMEM;
-	pthread_mutex_init(&in->follow, NULL);
-	hw->insp = in;
-	ret = dpa_timeline_new(hw, &hw->timeline);
-	if (!ret)
-		ret = dpa_capture_new(hw, &in->capture);
-	if (!ret && hw->cfg.capture[0]) {
-		ret = dpa_capture_file(in->capture, hw->cfg.capture, err, errlen);
-		set_bit(hw, DPA_INSPECT_CAPTURE, !ret);
-	}
-	in->own[DPA_ASK_FAULT] = hw->cfg.fault.set;
-	in->own[DPA_ASK_LINK] = hw->cfg.link.set;
-	for (int i = 0; i < ASKS; i++)
-		if (in->own[i])
-			atomic_store_explicit(
-				dpa_proc_asked(hw->board->self, (enum dpa_board_ask_what)i),
-				DPA_BOARD_ASK_OWN, memory_order_relaxed);
-	if (!ret && hw->cfg.fault.set)
-		ret = set_faults(hw, &hw->cfg.fault);
-	if (!ret && hw->cfg.link.set)
-		ret = set_model(hw, &hw->cfg.link);
-	if (ret) {
-		dpa_inspect_fini(hw);
-		return ret;
-	}
-	dpa_inspect_tick(hw);
-	return 0;
-}
-
-void dpa_inspect_fini(struct dpa_hw *hw)
-{
-	struct dpa_inspect *in = hw->insp;
-
-	if (!in)
-		return;
-	atomic_store_explicit(&hw->inspect, 0, memory_order_relaxed);
-	dpa_capture_free(in->capture);
-	dpa_fault_free(&in->fault);
-	dpa_model_free(&in->model);
-	dpa_timeline_free(hw->timeline);
-	free(in);
-	hw->insp = NULL;
-}
-
-void dpa_inspect_abandon(struct dpa_hw *hw)
-{
-	if (hw->insp)
-		dpa_capture_abandon(hw->insp->capture);
-	dpa_timeline_abandon(hw->timeline);
 }

@@ -296,7 +296,7 @@ struct dpa_tx {
 	bool corked;
 	/* under lock: send a lone packet and a shorter one behind it in one datagram */
 	bool together;
-	/* the port is down: nothing that this process sends arrives (relaxed; link/inspect.c) */
+	/* the port is down: nothing that this process sends arrives (relaxed; link/inspect_ask.c) */
 	_Atomic bool down;
 	uint32_t piece; /* under lock: bytes that leave at once; 0: as many as possible */
 	/*

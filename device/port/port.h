@@ -114,7 +114,7 @@ void dpa_port_abandon(struct dpa_port *port);
 
 /*
  * The ports of all functions are down from now on, whatever their interfaces do, or no longer. `port`
- * is the namespace's. Packets are lost elsewhere (link/inspect.c).
+ * is the namespace's. Packets are lost elsewhere (link/inspect_ask.c).
  */
 void dpa_port_set_down(struct dpa_port *port, bool down);
 /* Return the state of the port. Any thread. */
