@@ -107,7 +107,7 @@ Test(board_num, held_around_fork, .timeout = 60)
 	pthread_t t;
 
 	cr_assert_eq(pthread_create(&t, NULL, claimer, b), 0);
-	for (int i = 0; i < 2000; i++) {
+	for (int i = 0; i < 300; i++) {
 		uint32_t was;
 
 		dpa_board_num_hold(b);
