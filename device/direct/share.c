@@ -23,15 +23,21 @@
 
 #define REMOTE DPA_SHARE_REMOTE
 
+/* No memfd where every region is refused in any case: share_policy.c. */
+static bool may_share(const struct dpa_hw *hw, const struct dpa_share *s)
+{
+	return hw->cfg.share_mr == DPA_CFG_SHARE_ALWAYS ||
+	       (hw->cfg.share_mr == DPA_CFG_SHARE_AUTO && s->watch);
+}
+
 int dpa_share_init(struct dpa_hw *hw)
 {
 	struct dpa_share *s = calloc(1, sizeof(*s));
 
 	if (!s)
 		return ENOMEM;
-	if (hw->cfg.share_mr == DPA_CFG_SHARE_NEVER)
-		s->pages.fd = -1;
-	else if (dpa_pages_open(&s->pages, DPA_SHARE_BYTES))
+	s->watch = hw->cfg.share_mr == DPA_CFG_SHARE_NEVER ? NULL : dpa_share_find_watch();
+	if (!may_share(hw, s) || dpa_pages_open(&s->pages, DPA_SHARE_BYTES))
 		s->pages.fd = -1; /* then registered memory is not shared */
 	hw->share = s;
 	if (s->pages.fd >= 0)

@@ -4,7 +4,11 @@
  * everything else stands still meanwhile; share.h.
  */
 #include <dlfcn.h>
+#include <fcntl.h>
 #include <dpa_memory.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 #include "ctx/hw.h"
 #include "util/rest.h"
 #include "direct/direct.h"
@@ -49,17 +53,30 @@ static enum dpa_share_why of_region(const struct dpa_hw *hw, uint32_t type, uint
 		return DPA_SHARE_GUARD;
 	if (hw->cfg.share_mr == DPA_CFG_SHARE_NEVER)
 		return DPA_SHARE_POLICY;
+	if (hw->cfg.share_mr == DPA_CFG_SHARE_AUTO && hw->share && !hw->share->watch)
+		return DPA_SHARE_PRELOAD;
 	if (!hw->share || hw->share->pages.fd < 0)
 		return DPA_SHARE_KERNEL;
 	if (addr + length < addr || dpa_first_page(addr) >= dpa_end_page(addr, length))
 		return DPA_SHARE_PARTIAL;
 	if (hw->cfg.share_mr == DPA_CFG_SHARE_ALWAYS)
 		return DPA_SHARE_YES;
-	if (!hw->share->watch)
-		return DPA_SHARE_PRELOAD;
 	if (dpa_end_page(addr, length) - dpa_first_page(addr) > hw->cfg.share_region * mib)
 		return DPA_SHARE_BUDGET;
 	return DPA_SHARE_YES;
+}
+
+/*
+ * True if the process has more threads, by a cheaper look than that at its status: the folder of its
+ * threads counts them as links, beside its own two. Where it counts none the status decides.
+ */
+static bool has_more_threads(uint32_t own)
+{
+	struct statx st;
+
+	return own < UINT32_MAX - 3 &&
+	       !syscall(SYS_statx, AT_FDCWD, "/proc/self/task", 0, STATX_NLINK, &st) &&
+	       st.stx_nlink > 3 + own;
 }
 
 /* The decision for the process. */
@@ -70,6 +87,8 @@ enum dpa_share_why dpa_share_of_process(const struct dpa_hw *hw, bool threads)
 
 	if (!dpa_proc_open_to_user(hw->cfg.ptracer == DPA_CFG_PTRACER_ANY))
 		return DPA_SHARE_APART;
+	if (!threads && has_more_threads(own))
+		return DPA_SHARE_THREADS;
 	if (!dpa_proc_status(&st))
 		return DPA_SHARE_KERNEL;
 	if (!threads && st.threads != 1 + own)

@@ -341,6 +341,28 @@ static uint8_t *shared_region(uint32_t *key)
 	return mem;
 }
 
+/* No memfd, and no look at /proc for each region: nothing is ever shared here. */
+Test(area, none_without_the_preload)
+{
+	struct dpa_mr_attr a = {.access = TH_ALL, .length = BYTES};
+	uint32_t key;
+
+	if (dpa_share_find_watch())
+		cr_skip_test("under the preload");
+	if (!dpa_guard_works())
+		cr_skip_test("no shared regions here");
+	setup();
+	th->hw->cfg.share_mr = DPA_CFG_SHARE_AUTO;
+	cr_assert_eq(dpa_share_init(th->hw), 0);
+	cr_expect_eq(th->hw->share->pages.fd, -1);
+	a.pdn = th->pdn;
+	a.addr = a.iova = (uintptr_t)file;
+	cr_assert_eq(dpa_hw_reg_mr(&th->ctx, &a, &key), 0);
+	cr_expect_eq(th->hw->export->mr[key >> DPA_KEY_TAG_BITS].why, DPA_SHARE_PRELOAD);
+	cr_assert_eq(dpa_hw_dereg_mr(&th->ctx, key), 0);
+	teardown();
+}
+
 /* Areas of the process itself are in place already. */
 Test(area, of_this_process)
 {
