@@ -13,7 +13,9 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 #include "ctx/range.h"
+#include "util/sys.h"
 #include "pages.h"
+#include "direct/raw.h"
 
 /*
  * True if a device or the kernel may hold pages of the mapping without a count in VmPin or VmLck.
@@ -93,7 +95,7 @@ struct linux_dirent64 {
 /* The first thread's stack is [stack]; its thread data is in other memory. */
 static bool has_stack(uint64_t start, uint64_t top)
 {
-	int fd = open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int fd = dpa_raw_open("/proc/self/task", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	char buf[4096] __attribute__((aligned(8)));
 	const uint32_t first = (uint32_t)getpid();
 	bool found = false;
@@ -108,7 +110,7 @@ static bool has_stack(uint64_t start, uint64_t top)
 			at += d->reclen;
 		}
 	if (fd >= 0)
-		close(fd);
+		dpa_sys_close(fd);
 	return found;
 }
 
@@ -148,7 +150,7 @@ static bool is_pinner(int dir, const char *number)
 
 bool dpa_proc_pins(void)
 {
-	int fd = open("/proc/self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	int fd = dpa_raw_open("/proc/self/fd", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
 	char buf[4096] __attribute__((aligned(8)));
 	bool found = fd < 0; /* not known */
 	long n;
@@ -161,7 +163,7 @@ bool dpa_proc_pins(void)
 			at += d->reclen;
 		}
 	if (fd >= 0)
-		close(fd);
+		dpa_sys_close(fd);
 	return found;
 }
 
@@ -241,14 +243,14 @@ static uint64_t status_field(const char *text, const char *name)
 
 bool dpa_proc_status(struct dpa_proc_status *s)
 {
-	int fd = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
+	int fd = dpa_raw_open("/proc/self/status", O_RDONLY | O_CLOEXEC);
 	char text[4096];
 	ssize_t n;
 
 	if (fd < 0)
 		return false;
 	n = read(fd, text, sizeof(text) - 1);
-	close(fd);
+	dpa_sys_close(fd);
 	if (n <= 0)
 		return false;
 	text[n] = 0;
@@ -273,7 +275,7 @@ static bool is_special(const char *flags)
 /* The text of smaps: "start-end ..." and, some lines below, "VmFlags: rd wr ...". */
 bool dpa_proc_advised(uint64_t start, uint64_t end)
 {
-	struct dpa_maps m = {.fd = open("/proc/self/smaps", O_RDONLY | O_CLOEXEC)};
+	struct dpa_maps m = {.fd = dpa_raw_open("/proc/self/smaps", O_RDONLY | O_CLOEXEC)};
 	bool in = false, found = m.fd < 0;
 	char *line;
 
@@ -294,14 +296,14 @@ bool dpa_proc_advised(uint64_t start, uint64_t end)
 /* 0: no Yama, or no restriction. */
 static int yama_scope(void)
 {
-	int fd = open("/proc/sys/kernel/yama/ptrace_scope", O_RDONLY | O_CLOEXEC);
+	int fd = dpa_raw_open("/proc/sys/kernel/yama/ptrace_scope", O_RDONLY | O_CLOEXEC);
 	char c = 0;
 
 	if (fd < 0)
 		return errno == ENOENT ? 0 : 3;
 	if (read(fd, &c, 1) != 1)
 		c = '3';
-	close(fd);
+	dpa_sys_close(fd);
 	return c - '0';
 }
 

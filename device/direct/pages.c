@@ -180,7 +180,7 @@ static void punch_hole(int fd, uint64_t off, uint64_t n)
 
 int dpa_pages_share(const struct dpa_pages *p, uint64_t start, uint64_t end, uint64_t off)
 {
-	int pagemap = open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC), err = 0;
+	int pagemap = dpa_raw_open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC), err = 0;
 	uint64_t done = 0, length = end - start;
 	struct chunk c;
 
@@ -203,7 +203,7 @@ int dpa_pages_share(const struct dpa_pages *p, uint64_t start, uint64_t end, uin
 			done += c.n * DPA_PAGE;
 		}
 	}
-	close(pagemap);
+	dpa_sys_close(pagemap);
 	if (!err)
 		return 0;
 	if (done)

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * raw.h - system calls that exchange pages. The library functions of their names lead to the preload,
- * which asks the device first (dpa_memory.h): the device itself makes these calls.
+ * raw.h - system calls of the exchange of pages. The library functions of their names lead to the
+ * preload, which asks the device first (dpa_memory.h), or looks at each path: the device itself makes
+ * these calls.
  */
 #ifndef DPA_DIRECT_RAW_H
 #define DPA_DIRECT_RAW_H
 
+#include <fcntl.h>
 #include <stdint.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
@@ -29,6 +31,12 @@ static inline void *dpa_raw_mremap(void *from, uint64_t n, void *to)
 static inline int dpa_raw_mprotect(void *at, uint64_t n, int prot)
 {
 	return (int)syscall(SYS_mprotect, at, n, prot);
+}
+
+/* Without O_CREAT. No cancellation point. */
+static inline int dpa_raw_open(const char *path, int flags)
+{
+	return (int)syscall(SYS_openat, AT_FDCWD, path, flags);
 }
 
 #endif

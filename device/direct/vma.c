@@ -8,6 +8,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 #include "ctx/range.h"
+#include "util/sys.h"
+#include "direct/raw.h"
 #include "vma.h"
 
 char *dpa_maps_line(struct dpa_maps *m)
@@ -56,14 +58,14 @@ bool dpa_maps_next(struct dpa_maps *m, struct dpa_vma *v)
 
 bool dpa_maps_open(struct dpa_maps *m)
 {
-	m->fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+	m->fd = dpa_raw_open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
 	m->n = m->at = 0;
 	return m->fd >= 0;
 }
 
 void dpa_maps_close(struct dpa_maps *m)
 {
-	close(m->fd);
+	dpa_sys_close(m->fd);
 }
 
 #define COVERING_OR_NEXT 0x10 /* PROCMAP_QUERY_COVERING_OR_NEXT_VMA */
