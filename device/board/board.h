@@ -505,6 +505,8 @@ struct dpa_board_proc *dpa_board_proc(struct dpa_board *b, uint32_t slot);
  * DPA_BOARD_PROCS: none. For loops over all processes: entries that were never used cost nothing.
  */
 uint32_t dpa_board_proc_next(struct dpa_board *b, uint32_t slot);
+/* Find the live process at the highest index below this one's, or below the end. False: there is none. */
+bool dpa_board_proc_before(struct dpa_board *b, uint32_t *slot, uint32_t *gen);
 /* The DPA_BOARD_CQINFO CQ records of a process; NULL if the entry was never used. */
 struct dpa_board_cqinfo *dpa_board_cqinfo(struct dpa_board *b, uint32_t slot);
 /* The DPA_BOARD_MRINFO region records of a process; NULL likewise. */

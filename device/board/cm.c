@@ -57,6 +57,28 @@ bool dpa_board_gsi_next(struct dpa_board *b, uint32_t from, struct dpa_board_gsi
 	return gsi_in(b, from, DPA_BOARD_PROCS, g) || gsi_in(b, 0, from, g);
 }
 
+static uint32_t next_index(struct dpa_board *b, uint32_t slot)
+{
+	slot = dpa_board_proc_next(b, slot + 1);
+	return slot < DPA_BOARD_PROCS ? slot : dpa_board_proc_next(b, 0);
+}
+
+bool dpa_board_gsi_is_next(struct dpa_board *b)
+{
+	struct dpa_board_gsi g;
+
+	for (uint32_t i = next_index(b, b->slot); i != b->slot; i = next_index(b, i)) {
+		const uint32_t gen =
+			atomic_load_explicit(&b->shm->procs[i].gen, memory_order_acquire);
+
+		if (dpa_board_gsi_of(b, i, gen, &g))
+			return true;
+		if (dpa_board_alive(b, i, gen))
+			return false;
+	}
+	return false;
+}
+
 void dpa_board_gsi_watch(struct dpa_board *b)
 {
 	struct dpa_board_gsi g;

@@ -43,6 +43,8 @@ bool dpa_board_gsi_next(struct dpa_board *b, uint32_t from, struct dpa_board_gsi
  * thread; makes some system calls.
  */
 void dpa_board_gsi_watch(struct dpa_board *b);
+/* True if the next live process by index has an endpoint, or one that died in between had one. */
+bool dpa_board_gsi_is_next(struct dpa_board *b);
 /* Returns a count that changes when a process with an endpoint was reaped. */
 uint32_t dpa_board_gsi_died(struct dpa_board *b);
 

@@ -84,6 +84,20 @@ bool dpa_board_alive(struct dpa_board *b, uint32_t slot, uint32_t gen)
 	return dpa_board_proc_held(b, slot) && dpa_board_proc_live(b, slot, gen);
 }
 
+bool dpa_board_proc_before(struct dpa_board *b, uint32_t *slot, uint32_t *gen)
+{
+	for (uint32_t i = 1; i < DPA_BOARD_PROCS; i++) {
+		const struct dpa_board_proc *p;
+
+		*slot = (b->slot + DPA_BOARD_PROCS - i) % DPA_BOARD_PROCS;
+		p = dpa_board_proc(b, *slot);
+		*gen = p ? atomic_load_explicit(&p->gen, memory_order_acquire) : 0;
+		if (p && dpa_board_alive(b, *slot, *gen))
+			return true;
+	}
+	return false;
+}
+
 bool dpa_board_byte_take(int fd, uint32_t slot)
 {
 	struct flock fl = byte_range(slot, 1);

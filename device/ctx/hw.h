@@ -210,7 +210,6 @@ struct dpa_hw {
 		_Atomic uint64_t retry_at;
 		struct dpa_backoff retry;
 	} pend __attribute__((aligned(DPA_CACHE_LINE)));
-	dpa_spin_t hot_lock;
 	/* set to dpa_here() by polling threads, cleared by the progress thread */
 	_Atomic uint32_t app_polled;
 	/*
@@ -220,6 +219,13 @@ struct dpa_hw {
 	 */
 	_Atomic uint32_t kicks_owed;
 	uint32_t serial; /* number of this opening of the device, never 0 */
+	/*
+	 * 1: the ticks of the progress thread back off (eu/quiet.c). Set by the progress thread
+	 * (relaxed, then a full fence), cleared by it, or taken (exchange) by a thread that posts,
+	 * takes packets in or makes a peer, which then wakes it: dpa_stir() in ctx/schedule.h.
+	 */
+	_Atomic uint32_t quiet;
+	dpa_spin_t hot_lock;
 
 	/* QP1: gsi/gsi.h */
 	struct {
@@ -261,7 +267,17 @@ struct dpa_hw {
 	uint32_t looks; /* service thread: checks by service_assist() */
 	/* no file descriptor to accept with: the listener is disabled */
 	bool listen_off;
-	uint64_t last_tick; /* service thread: see watchdog in service.c */
+	/*
+	 * Ticks of the progress thread, which alone uses this (eu/service.c, eu/quiet.c). last: time (ns);
+	 * packets: number when the slots were last read; moved: it was another one at the last tick;
+	 * waiting: a QP may have requests outstanding; woken: a descriptor ended the last sleep; quiet:
+	 * the ticks back off, or will if the word `quiet` stays 1.
+	 */
+	struct {
+		uint64_t last, packets;
+		bool moved, waiting, woken, quiet;
+		struct dpa_backoff backoff;
+	} tick;
 	/* Service thread: figures for tools (eu/meter.c). ns: of the last and the next ones; its time. */
 	struct {
 		bool on;
@@ -296,7 +312,7 @@ struct dpa_hw {
 	_Atomic(struct dpa_peer *) peers[DPA_BOARD_PROCS];
 };
 _Static_assert(offsetof(struct dpa_hw, pend) / DPA_CACHE_LINE ==
-		       offsetof(struct dpa_hw, serial) / DPA_CACHE_LINE,
+		       offsetof(struct dpa_hw, quiet) / DPA_CACHE_LINE,
 	       "pollers and posters: one line");
 _Static_assert(offsetof(struct dpa_hw, acks) / DPA_CACHE_LINE ==
 		       offsetof(struct dpa_hw, wire) / DPA_CACHE_LINE,

@@ -183,6 +183,14 @@ void dpa_inject_tick(struct dpa_hw *hw, uint64_t now)
 		bring_port_up(hw);
 }
 
+bool dpa_inject_wants_ticks(struct dpa_hw *hw)
+{
+	const struct dpa_board_inject *r = dpa_board_inject_mine(hw->board, false);
+
+	return atomic_load_explicit(&dpa_hw_injects, memory_order_relaxed) || hw->port_up_at ||
+	       (r && dpa_board_inject_gen(r) != dpa_board_inject_seen(r));
+}
+
 uint64_t dpa_inject_wait(struct dpa_hw *hw, uint64_t ns)
 {
 	uint64_t due = dpa_inject_due(), now;

@@ -15,5 +15,7 @@ void dpa_inject_open(struct dpa_hw *hw);
 void dpa_inject_tick(struct dpa_hw *hw, uint64_t now);
 /* Return the ns, at most `ns`, until dpa_inject_tick() has an event to raise. */
 uint64_t dpa_inject_wait(struct dpa_hw *hw, uint64_t ns);
+/* True while rules are in force, the port is down by one, or a request is not followed. Same context. */
+bool dpa_inject_wants_ticks(struct dpa_hw *hw);
 
 #endif

@@ -254,7 +254,9 @@ static int progress_hw(struct dpa_hw *hw, uint32_t polls)
 	if (!n) {
 		dpa_settle_mine(hw);
 		dpa_acks_settle(hw);
+		return 0;
 	}
+	dpa_stir(hw);
 	return n;
 }
 

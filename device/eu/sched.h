@@ -52,6 +52,8 @@
 /* SLEEP. */
 #define DPA_SLEEP_FIRST_NS     1000000u    /* data published without a fence is visible by then */
 #define DPA_TICK_NS            500000000u  /* checks of peers and QPs, counters */
+#define DPA_QUIET_MIN          2           /* ticks between those of a quiet process (quiet.c): 1 s */
+#define DPA_QUIET_MAX          32          /* 16 s: a thousand idle processes wake 60 times a second, all together */
 #define DPA_RETRY_MIN_NS       128u        /* QPs that cannot continue: a stopped peer with a full ring takes no core */
 #define DPA_RETRY_MAX_NS       2097152u
 #define DPA_LIVENESS_MIN_NS    10000000u   /* checks of a suspect peer that is alive on the board */

@@ -23,6 +23,7 @@
 #include "eu/service.h"
 #include "eu/inject.h"
 #include "eu/meter.h"
+#include "eu/quiet.h"
 #include "util/rest.h"
 #include "gsi/gsi.h"
 #include "link/udp/forward.h"
@@ -114,6 +115,8 @@ static void handle_event(struct dpa_hw *hw, const struct epoll_event *ev)
 	case DPA_EP_NUM:
 		dpa_fwd_accept(hw);
 		break;
+	case DPA_EP_WAIT: /* the waiting thread takes it; dpa_quiet_leave() ends the watch */
+		break;
 	}
 }
 
@@ -142,6 +145,7 @@ static void wait_events(struct dpa_hw *hw, uint64_t ns)
 		dpa_trace_event(DPA_TRACE_WAKE, 0, DPA_TRACE_PROGRESS, 0, 0, 0, 0);
 	if (n < 0 && errno != EINTR) /* the application closed our descriptor: do not spin */
 		nanosleep(&(struct timespec){.tv_nsec = 10000000}, NULL);
+	hw->tick.woken |= n > 0;
 	for (int i = 0; i < n; i++)
 		handle_event(hw, &ev[i]);
 }
@@ -258,13 +262,6 @@ void dpa_counters_fold(struct dpa_hw *hw)
 }
 
 /*
- * For the service thread: number of packets when the slots were last read; true if a QP may have
- * requests outstanding.
- */
-static uint64_t folded_at = UINT64_MAX;
-static bool waiting = true;
-
-/*
  * Reads slots and QPs only if packets have moved since: an idle process touches none of them. A
  * posted WQE sends a packet: without one no idle QP has changed.
  */
@@ -275,10 +272,11 @@ static void fold_if_moved(struct dpa_hw *hw)
 	fold_lanes(hw);
 	n = atomic_load_explicit(&hw->cnt[DPA_CNT_tx_packets], memory_order_relaxed) +
 	    atomic_load_explicit(&hw->cnt[DPA_CNT_rx_packets], memory_order_relaxed);
-	if (n == folded_at)
+	hw->tick.moved = n != hw->tick.packets;
+	if (!hw->tick.moved)
 		return;
-	folded_at = n;
-	waiting = true;
+	hw->tick.packets = n;
+	hw->tick.waiting = true;
 	fold_slots(hw);
 }
 
@@ -302,12 +300,15 @@ static bool look_at_qps(struct dpa_hw *hw)
 	return busy;
 }
 
-/* Twice a second: QPs without answers, peers that may be gone, a disabled listener. */
+/*
+ * Twice a second, or less often in a quiet process (quiet.c): QPs without answers, peers that may be
+ * gone, a disabled listener.
+ */
 static void service_tick(struct dpa_hw *hw)
 {
 	uint64_t now = dpa_now_ns();
 
-	if (hw->listen_off && now - hw->last_tick >= DPA_LISTEN_NS)
+	if (hw->listen_off && now - hw->tick.last >= DPA_LISTEN_NS)
 		dpa_sock_listen_again(hw);
 	check_liveness(hw, now);
 	dpa_branches_tick(hw, false);
@@ -318,27 +319,27 @@ static void service_tick(struct dpa_hw *hw)
 	dpa_inject_tick(hw, now);
 	tell_down(hw);
 	dpa_meter_tick(hw, now);
-	if (now - hw->last_tick < DPA_TICK_NS)
+	if (now - hw->tick.last < DPA_TICK_NS)
 		return;
-	hw->last_tick = now;
+	hw->tick.last = now;
 	fold_if_moved(hw);
 	dpa_peers_meet(hw);
 	dpa_branches_tick(hw, true);
 	dpa_udp_tick(hw);
 	dpa_gsi_tick(hw);
-	if (waiting)
-		waiting = look_at_qps(hw);
+	if (hw->tick.waiting)
+		hw->tick.waiting = look_at_qps(hw);
 }
 
 /*
- * Returns the ns during which no check is needed: a tick at most while there are QPs, less while a
- * peer is suspect.
+ * Returns the ns during which no check is needed: until the next tick at most while there are QPs,
+ * less while a peer is suspect.
  */
 static uint64_t sleep_limit(struct dpa_hw *hw)
 {
 	bool ticks = atomic_load_explicit(&hw->qps.nslab, memory_order_relaxed) ||
 		     dpa_gsi_wants_ticks(hw);
-	uint64_t ns = ticks ? DPA_TICK_NS : UINT64_MAX, now;
+	uint64_t ns = ticks ? dpa_quiet_wait(hw) : UINT64_MAX, now;
 
 	if (hw->listen_off)
 		ns = 2 * DPA_LISTEN_NS;
@@ -443,6 +444,7 @@ static bool sleep_for(struct dpa_hw *hw, uint64_t ns)
 		return false;
 	if (atomic_load_explicit(&hw->kicks_owed, memory_order_acquire)) {
 		dpa_settle_kicks(hw);
+		hw->tick.woken = true;
 		return true;
 	}
 	ns = left < ns ? left : ns;
@@ -467,6 +469,7 @@ static void sleep_until_woken(struct dpa_hw *hw)
 		while (sleep_for(hw, sleep_limit(hw)))
 			service_tick(hw);
 	}
+	dpa_quiet_leave(hw);
 	dpa_set_sleep(hw, &hw->sleep.service, 0);
 	dpa_sched_ignore_less(hw);
 }
@@ -475,8 +478,8 @@ static void *service_main(void *arg)
 {
 	struct dpa_hw *hw = arg;
 
-	folded_at = UINT64_MAX;
-	waiting = true;
+	hw->tick.packets = UINT64_MAX;
+	hw->tick.waiting = true;
 	prctl(PR_SET_NAME, "dpa-eu-parked");
 	dpa_run_soon();
 	dpa_me.stands_in = true;
@@ -516,6 +519,7 @@ void dpa_service_stop(struct dpa_hw *hw)
 {
 	if (!hw->service_up)
 		return;
+	dpa_quiet_hand_over(hw);
 	atomic_store_explicit(&hw->stop, 1, memory_order_release);
 	dpa_wake_self(hw);
 	pthread_join(hw->service, NULL);

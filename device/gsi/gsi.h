@@ -85,6 +85,11 @@ bool dpa_gsi_in(struct dpa_hw *hw, const struct dpa_frame *f, struct dpa_roce_pk
 void dpa_gsi_look(struct dpa_hw *hw);
 void dpa_gsi_tick(struct dpa_hw *hw);
 bool dpa_gsi_wants_ticks(struct dpa_hw *hw);
+/*
+ * True if these ticks must not back off: QP1 is open here, or in the process at the next index, which
+ * this process watches for all. Context: the service thread; some system calls.
+ */
+bool dpa_gsi_is_watching(struct dpa_hw *hw);
 /* Calls `need` if there is one. Any thread, any lock. */
 void dpa_gsi_need(void);
 /* Makes the service thread look now. In hw.c, which has the device of this process. */

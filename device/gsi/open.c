@@ -5,6 +5,7 @@
 #include "ctx/schedule.h"
 #include "ctx/hw.h"
 #include "gsi/endpoint.h"
+#include "tables/tables.h"
 
 /* Serialises open and close. Lock order: before the lock of dpa_hw_open(). */
 static pthread_mutex_t open_lock = PTHREAD_MUTEX_INITIALIZER;
@@ -160,6 +161,8 @@ static int make_gsi(struct dpa_hw_ctx *of, struct dpa_hw_gsi **out)
 /* From now on MADs arrive, and peers find the endpoint. */
 static void publish_gsi(struct dpa_hw *hw, struct dpa_hw_gsi *g)
 {
+	uint32_t slot, gen;
+
 	dpa_spin_lock(&hw->gsi.lock);
 	hw->gsi.end = g;
 	dpa_spin_unlock(&hw->gsi.lock);
@@ -171,6 +174,8 @@ static void publish_gsi(struct dpa_hw *hw, struct dpa_hw_gsi *g)
 	 */
 	atomic_store_explicit(&hw->gsi.look, 1, memory_order_release);
 	dpa_wake_self(hw);
+	if (dpa_board_proc_before(hw->board, &slot, &gen)) /* it watches this one from now on */
+		dpa_board_wake(hw->board, slot, gen);
 }
 
 int dpa_hw_gsi_open(struct dpa_hw_ctx *ctx, dpa_gsi_fn *ready, void *arg, struct dpa_hw_gsi **gsi)

@@ -2,10 +2,15 @@
 /*
  * watch.c - processes that died with QP1 open, and processes that could open it.
  *
- * Each process checks twice a second whether the next process with an endpoint, by process index,
+ * Each process checks at its ticks whether the next process with an endpoint, by process index,
  * lives. If that one is dead, the checker reaps all dead processes, which increments head.cm_died.
  * Each process sees the new value at its next look, and tries to take over the ids. Its driver
  * sends requests again that have no answer: the dead process may not have received them.
+ *
+ * Ticks come twice a second in processes with an endpoint, and in the process in front of each of
+ * them; in others they may back off (eu/quiet.c). A process that opens an endpoint wakes the one in
+ * front of it, and a process that closes the device the one in front of itself. If a process in front
+ * is killed, the next one takes its place at its own next tick.
  */
 #include "ctx/hw.h"
 #include "link/kick.h"
@@ -45,6 +50,13 @@ bool dpa_gsi_wants_ticks(struct dpa_hw *hw)
 {
 	return atomic_load_explicit(&hw->gsi.qpn, memory_order_relaxed) ||
 	       __atomic_load_n(&need_fn, __ATOMIC_RELAXED);
+}
+
+bool dpa_gsi_is_watching(struct dpa_hw *hw)
+{
+	return atomic_load_explicit(&hw->gsi.qpn, memory_order_relaxed) ||
+	       atomic_load_explicit(&hw->gsi.look, memory_order_relaxed) ||
+	       (__atomic_load_n(&need_fn, __ATOMIC_RELAXED) && dpa_board_gsi_is_next(hw->board));
 }
 
 /* Calls `ready`. False: this process does not have QP1 open. */

@@ -123,10 +123,20 @@ static void follow_ask(struct dpa_timeline *t)
 	atomic_store_explicit(dpa_proc_asked(b->self, DPA_ASK_TIMELINE), gen, memory_order_release);
 }
 
+static bool has_news(const struct dpa_timeline *t)
+{
+	return dpa_board_ask_gen(t->hw->board, DPA_ASK_TIMELINE) !=
+	       atomic_load_explicit(&t->seen, memory_order_relaxed);
+}
+
+bool dpa_timeline_wants_ticks(const struct dpa_timeline *t)
+{
+	return dpa_trace_is_on() || has_news(t);
+}
+
 void dpa_timeline_tick(struct dpa_timeline *t)
 {
-	const bool news = dpa_board_ask_gen(t->hw->board, DPA_ASK_TIMELINE) !=
-			  atomic_load_explicit(&t->seen, memory_order_relaxed);
+	const bool news = has_news(t);
 
 	if (!news && !dpa_trace_is_on())
 		return;

@@ -8,6 +8,8 @@
 #ifndef DPA_TIMELINE_H
 #define DPA_TIMELINE_H
 
+#include <stdbool.h>
+
 struct dpa_hw;
 struct dpa_timeline;
 
@@ -25,5 +27,7 @@ void dpa_timeline_abandon(struct dpa_timeline *t);
  * thread; it may block briefly.
  */
 void dpa_timeline_tick(struct dpa_timeline *t);
+/* True while it is recorded, or a request is not followed. Any thread. */
+bool dpa_timeline_wants_ticks(const struct dpa_timeline *t);
 
 #endif

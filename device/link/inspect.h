@@ -24,6 +24,8 @@ void dpa_inspect_abandon(struct dpa_hw *hw); /* forked child: closes the descrip
  * create a QP.
  */
 void dpa_inspect_tick(struct dpa_hw *hw);
+/* True while packets are inspected or a timeline is recorded, and while a request is not followed. */
+bool dpa_inspect_wants_ticks(struct dpa_hw *hw);
 /* Failures are injected into completions, or no longer. Context: no lock held. */
 void dpa_inspect_inject(struct dpa_hw *hw, bool on);
 /*

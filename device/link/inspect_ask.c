@@ -167,15 +167,30 @@ static void follow_ask(struct dpa_hw *hw, enum dpa_board_ask_what what)
 			      in->own[what] ? DPA_BOARD_ASK_OWN : gen, memory_order_release);
 }
 
+/* A request that is not followed yet. */
+static bool has_news(struct dpa_hw *hw)
+{
+	bool news = false;
+
+	for (int i = 0; i < ASKS; i++)
+		news |= dpa_board_ask_gen(hw->board, (enum dpa_board_ask_what)i) !=
+			atomic_load_explicit(&hw->insp->seen[i], memory_order_relaxed);
+	return news;
+}
+
+bool dpa_inspect_wants_ticks(struct dpa_hw *hw)
+{
+	return atomic_load_explicit(&hw->inspect, memory_order_relaxed) || has_news(hw) ||
+	       dpa_timeline_wants_ticks(hw->timeline);
+}
+
 void dpa_inspect_tick(struct dpa_hw *hw)
 {
 	struct dpa_inspect *in = hw->insp;
-	bool news = false;
+	bool news;
 
 	dpa_timeline_tick(hw->timeline);
-	for (int i = 0; i < ASKS; i++)
-		news |= dpa_board_ask_gen(hw->board, (enum dpa_board_ask_what)i) !=
-			atomic_load_explicit(&in->seen[i], memory_order_relaxed);
+	news = has_news(hw);
 	if (!news && !is_captured(hw) && !model_is_over(hw))
 		return;
 	pthread_mutex_lock(&in->follow);

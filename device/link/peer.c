@@ -158,6 +158,7 @@ struct dpa_peer *dpa_peer_get(struct dpa_hw *hw, uint32_t slot, uint32_t gen)
 			dpa_peers_put(hw, slot, p);
 	}
 	dpa_spin_unlock(&hw->peer_lock);
+	dpa_stir(hw); /* a tick connects to it if this process cannot yet */
 	return p;
 }
 

@@ -15,6 +15,7 @@ enum dpa_ep_tag {
 	DPA_EP_SOCK,
 	DPA_EP_PIDFD,
 	DPA_EP_NUM, /* socket of the board's number: another board connects */
+	DPA_EP_WAIT, /* a wake-up for a thread in dpa_hw_wait_fd(); watched while the process is quiet */
 };
 
 int dpa_sock_init(struct dpa_hw *hw);

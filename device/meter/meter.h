@@ -8,8 +8,8 @@
  *                                      DPA_METER_NS the figures of each QP into its UAR slot, and
  *                                      those of the process and its EUs into its entry
  *
- * No tool calls or wakes a process. Without a lease no figure is counted or written, and no thread
- * wakes. The figures of a process that was killed stay until its entries are used again.
+ * A tool whose lease begins wakes all processes, which may not tick for long (dpa_board_wake_all()).
+ * Without a lease no figure is counted or written, and no thread wakes. The figures of a process that was killed stay until its entries are used again.
  */
 #ifndef DPA_METER_H
 #define DPA_METER_H

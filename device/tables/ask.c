@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * ask.c - requests of a tool to all processes of the board: a short text on the head page, with a
- * generation. Processes check the generation from time to time; a tool may wake them.
+ * generation. Processes check the generation at their ticks; the tool wakes them.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -92,6 +92,8 @@ int dpa_board_ask_put(struct dpa_board *b, enum dpa_board_ask_what what, const c
 		munmap(head, sizeof(*head));
 	}
 	close(fd); /* and releases the lock */
+	if (!rc)
+		dpa_board_wake_all(b);
 	return rc;
 }
 
@@ -106,4 +108,15 @@ void dpa_board_wake(const struct dpa_board *b, uint32_t slot, uint32_t gen)
 		return;
 	(void)dpa_sys_connect(fd, (struct sockaddr *)&sa, len);
 	close(fd);
+}
+
+void dpa_board_wake_all(struct dpa_board *b)
+{
+	for (uint32_t i = dpa_board_proc_next(b, 0); i < DPA_BOARD_PROCS;
+	     i = dpa_board_proc_next(b, i + 1)) {
+		const struct dpa_board_proc *p = dpa_board_proc(b, i);
+
+		if (p && atomic_load_explicit(&p->state, memory_order_acquire) == DPA_PROC_LIVE)
+			dpa_board_wake(b, i, atomic_load_explicit(&p->gen, memory_order_acquire));
+	}
 }

@@ -2,8 +2,8 @@
 /*
  * inject.c - failures that are injected into one process: requests of a tool, and the rules that the
  * process follows. A record is taken, by the process or by a tool for it, under the admin lock. It is
- * free again when its owner is dead: no process gives it back. Processes look at their own entry from
- * time to time; none is called or woken.
+ * free again when its owner is dead: no process gives it back. Processes look at their own entry at
+ * their ticks; the tool wakes them.
  */
 #include <errno.h>
 #include <fcntl.h>

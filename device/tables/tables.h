@@ -82,10 +82,13 @@ bool dpa_board_ask_get(struct dpa_board *b, enum dpa_board_ask_what what,
 		       char text[DPA_BOARD_ASK_TEXT], uint32_t *gen);
 /* For tools, on a board opened by dpa_board_peek(): 0 or errno (ENOENT: that board is gone). */
 int dpa_board_ask_put(struct dpa_board *b, enum dpa_board_ask_what what, const char *text,
-		      uint32_t *gen);
+		      uint32_t *gen); /* wakes the processes */
+/* Wake the progress threads of all processes, which tick then: dpa_board_wake(). */
+void dpa_board_wake_all(struct dpa_board *b);
 /*
- * For tools: make that process look at its requests now. Best effort: otherwise it looks within half a
- * second while it has QPs, or when it creates one.
+ * Wake the progress thread of that process, which ticks then: it follows requests, sees a lease, looks at
+ * its neighbours. Best effort: otherwise it does so at its next tick (eu/quiet.c), or when it creates a
+ * QP.
  */
 void dpa_board_wake(const struct dpa_board *b, uint32_t slot, uint32_t gen);
 /* A refused connection: the process, and when (seconds since the epoch). */

@@ -622,6 +622,7 @@ int dpa_requester_run(struct dpa_hw_qp *qp)
 
 	if (dpa_trace_is_on())
 		trace_pickup(qp);
+	dpa_stir(qp->hw);
 	n = run_short(qp);
 	if (!n && qp->near.rkey)
 		n = dpa_near_run(qp, dpa_sq_pi(qp), &(uint32_t){DPA_PULL_CHUNK});

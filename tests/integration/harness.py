@@ -79,6 +79,37 @@ def patience(limit):
     return limit * min(max(busy, 1), 4)
 
 
+def progress_thread(pid):
+    """The id of the process's progress thread."""
+    for tid in os.listdir(f"/proc/{pid}/task"):
+        with open(f"/proc/{pid}/task/{tid}/comm", encoding="utf-8") as f:
+            if f.read().strip() == "dpa-eu-parked":
+                return tid
+    raise RuntimeError(f"process {pid} has no progress thread")
+
+
+def system_call(pid, tid):
+    """Number and arguments of the call in which a thread sleeps; [] while it runs."""
+    try:
+        with open(f"/proc/{pid}/task/{tid}/syscall", encoding="utf-8") as f:
+            words = f.read().split()
+    except OSError:
+        return []
+    return [int(w, 0) for w in words] if words and words[0].isdigit() else []
+
+
+def sleep_of(pid):
+    """The limit of the sleep in which the process's progress thread is, in whole seconds; 0 while it
+    runs. Numbers: epoll_pwait2; epoll_pwait and epoll_wait."""
+    call = system_call(pid, progress_thread(pid))
+    if call and call[0] == 441 and call[4]:
+        with open(f"/proc/{pid}/mem", "rb") as f:
+            f.seek(call[4])
+            return int.from_bytes(f.read(8), "little")
+    old = (281, 232) if os.uname().machine == "x86_64" else (22,)
+    return call[4] // 1000 if call and call[0] in old and call[4] < 1 << 31 else 0
+
+
 def reachable(path):
     """Whether an ordinary user can get at what is in this folder."""
     while True:

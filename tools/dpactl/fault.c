@@ -112,15 +112,6 @@ static const char *none_of(const struct request *r)
 	return r->what == DPA_ASK_PORT ? "up" : "off";
 }
 
-static void wake_procs(struct ctl *c)
-{
-	uint32_t slot = 0;
-	struct proc p;
-
-	while (next_proc(c, &slot, &p))
-		dpa_board_wake(c->b, p.slot, p.gen);
-}
-
 static void show_request(struct ctl *c, const struct request *r)
 {
 	static const char *const words[] = {"yes", "own setting", "not yet"};
@@ -165,7 +156,6 @@ static void set_request(struct ctl *c, const struct request *r, const char *spec
 	rc = dpa_board_ask_put(c->b, r->what, text, &gen);
 	if (rc)
 		die(EXIT_NONE, "%s: %s", c->path, strerror(rc));
-	wake_procs(c);
 	for (int ms = 0; (left = ask_waits_for(c, r->what, gen)) && ms < PATIENCE_MS; ms += 5)
 		nanosleep(&nap, NULL);
 	if (left)

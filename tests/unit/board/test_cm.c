@@ -64,6 +64,82 @@ Test(board_cm, ids)
 	dpa_board_close(a);
 }
 
+/* -------------------------------------------------------------------- neighbours */
+
+struct victim {
+	struct bt_signal up;
+	uint32_t qpn;
+};
+
+static void be_killed(void *arg)
+{
+	struct victim *v = arg;
+
+	dpa_board_gsi_set(bt_open(), v->qpn);
+	bt_signal_send(&v->up);
+	pause();
+}
+
+/* A process that was killed and is not reaped, with an endpoint or without one. */
+static void leave_dead(uint32_t qpn)
+{
+	struct victim v = {.qpn = qpn};
+	pid_t pid;
+
+	bt_signal_init(&v.up);
+	pid = bt_fork(be_killed, &v);
+	bt_signal_wait(&v.up);
+	bt_kill(pid);
+}
+
+static bool is_before(struct dpa_board *b, const struct dpa_board *of)
+{
+	uint32_t slot, gen;
+
+	return dpa_board_proc_before(b, &slot, &gen) && slot == of->slot && gen == of->gen;
+}
+
+Test(board_cm, the_process_in_front_of_an_endpoint_watches_it)
+{
+	struct dpa_board *a = bt_open(), *b;
+	uint32_t slot, gen;
+
+	dpa_board_gsi_set(a, 5);
+	cr_expect_not(dpa_board_gsi_is_next(a), "it is alone");
+	cr_expect_not(dpa_board_proc_before(a, &slot, &gen), "it is alone");
+	dpa_board_gsi_set(a, 0);
+	b = bt_open();
+	cr_expect_not(dpa_board_gsi_is_next(a) || dpa_board_gsi_is_next(b), "there is none");
+	dpa_board_gsi_set(b, 6);
+	cr_expect(dpa_board_gsi_is_next(a));
+	cr_expect_not(dpa_board_gsi_is_next(b), "not itself");
+	cr_expect(is_before(b, a));
+	cr_expect(is_before(a, b), "in a circle");
+	dpa_board_gsi_set(a, 5);
+	cr_expect(dpa_board_gsi_is_next(b), "in a circle");
+	dpa_board_close(b);
+	dpa_board_close(a);
+}
+
+Test(board_cm, dead_processes_watch_none_and_are_watched)
+{
+	struct dpa_board *a = bt_open(), *b = bt_open();
+
+	leave_dead(0);
+	dpa_board_gsi_set(a, 5);
+	cr_expect(dpa_board_gsi_is_next(b), "the dead one in between does not");
+	cr_expect(is_before(a, b));
+	dpa_board_gsi_set(a, 0);
+	cr_expect_not(dpa_board_gsi_is_next(b));
+	leave_dead(7);
+	cr_expect(dpa_board_gsi_is_next(b), "its ids are left");
+	dpa_board_gsi_watch(b);
+	cr_expect_eq(dpa_board_gsi_died(b), 1);
+	cr_expect_not(dpa_board_gsi_is_next(b), "it was reaped");
+	dpa_board_close(b);
+	dpa_board_close(a);
+}
+
 Test(board_cm, all_ids_and_no_more)
 {
 	struct dpa_board *a = bt_open();

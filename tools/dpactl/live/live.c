@@ -8,6 +8,7 @@
 #include <time.h>
 #include <tables/meaning.h>
 #include <tables/pcc.h>
+#include <tables/tables.h>
 #include "live.h"
 
 #define STALE_NS UINT64_C(1500000000)
@@ -66,7 +67,7 @@ static void forget_board(struct live *l)
 	if (l->c->b)
 		dpa_board_unpeek(l->c->b);
 	l->c->b = NULL;
-	l->since = 0;
+	l->since = l->asked = 0;
 	memset(l->past, 0, DPA_BOARD_QPNS * sizeof(*l->past));
 }
 
@@ -267,10 +268,14 @@ static void read_qps(struct live *l)
 /* Counts from before a lease that has ended say nothing about the time since. */
 static void extend_lease(struct live *l, uint64_t now)
 {
-	if (now > l->asked + DPA_METER_LEASE)
+	const bool begins = now > l->asked + DPA_METER_LEASE;
+
+	if (begins)
 		l->since = now;
 	l->asked = now;
 	dpa_meter_want(l->c->b, now);
+	if (begins) /* those that sleep for longer than half a second */
+		dpa_board_wake_all(l->c->b);
 }
 
 void live_keep(struct live *l)
