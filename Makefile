@@ -73,7 +73,7 @@ fuzz: ## the fuzz targets for ten minutes (`make test`: one)
 bench: ## ratios against UCX and the machine's own limits
 	@scripts/install-deps --bench
 	@scripts/build $(BUILD) -j$(JOBS)
-	@bench/run $(BUILD)
+	@bench/run $(BUILD) --csv $(BUILD)/bench.csv
 
 asan ubsan tsan threads: ## unit tests under AddressSanitizer, UndefinedBehaviorSanitizer, ThreadSanitizer (threads: those that start any)
 	@scripts/install-deps --test

@@ -5,15 +5,16 @@
  *   setup time          microseconds from ibv_open_device to a connected pair of QPs in RTS
  *   setup discover      microseconds of ibv_get_device_list() in a process that has called it before
  *   setup memory QPS    bytes of resident memory that each further connected QP takes
+ *   setup rate PAIRS    pairs of QPs that become RTS in a second, in one process
  *   setup idle QPS SEC  a process with QPS open QPs that does nothing for SEC seconds:
  *                       percent of a core, wake-ups per second
  */
 #include "timing.h"
 #include "vt.h"
 
-#include <dirent.h>
 #include <time.h>
 #include <unistd.h>
+#include "usage.h"
 
 static void make_qps(struct vt *t, int n)
 {
@@ -94,54 +95,38 @@ static int setup_memory(int qps)
 	return 0;
 }
 
-/* Get the time on a core in ns and the voluntary switches, summed over this process's threads. */
-static void read_usage(double *ns, long *wakes)
-{
-	DIR *d = opendir("/proc/self/task");
-	char path[300], line[256];
-	struct dirent *e;
-
-	*ns = 0;
-	*wakes = 0;
-	while (d && (e = readdir(d))) {
-		unsigned long long run;
-		long v;
-		FILE *f;
-
-		snprintf(path, sizeof(path), "/proc/self/task/%s/schedstat", e->d_name);
-		f = fopen(path, "r");
-		if (f && fscanf(f, "%llu", &run) == 1)
-			*ns += (double)run;
-		if (f)
-			fclose(f);
-		snprintf(path, sizeof(path), "/proc/self/task/%s/status", e->d_name);
-		f = fopen(path, "r");
-		while (f && fgets(line, sizeof(line), f))
-			if (sscanf(line, "voluntary_ctxt_switches: %ld", &v) == 1)
-				*wakes += v;
-		if (f)
-			fclose(f);
-	}
-	if (d)
-		closedir(d);
-}
-
 static int setup_idle(int qps, int seconds)
 {
 	struct timespec settle = {.tv_nsec = 500000000}, ts = {.tv_sec = seconds};
 	struct vt t = {0};
-	double ns0, ns1;
-	long w0, w1;
+	struct usage from = {0}, to = {0};
 
 	vt_open(&t);
 	t.cq = ibv_create_cq(t.ctx, 64, NULL, NULL, 0);
 	CHECK(t.cq, "create_cq: %s", strerror(errno));
 	make_qps(&t, qps);
 	nanosleep(&settle, NULL);
-	read_usage(&ns0, &w0);
+	usage_add(&from, getpid());
 	nanosleep(&ts, NULL);
-	read_usage(&ns1, &w1);
-	printf("%.4f %.2f\n", (ns1 - ns0) / 1e7 / seconds, (double)(w1 - w0) / seconds);
+	usage_add(&to, getpid());
+	printf("%.4f %.2f\n", (to.ns - from.ns) / 1e7 / seconds,
+	       (double)(to.wakes - from.wakes) / seconds);
+	return 0;
+}
+
+/* QP pairs of one process that become RTS in a second. */
+static int setup_rate(int pairs)
+{
+	struct vt t = {0};
+	double start;
+
+	vt_open(&t);
+	t.cq = ibv_create_cq(t.ctx, 64, NULL, NULL, 0);
+	CHECK(t.cq, "create_cq: %s", strerror(errno));
+	make_qps(&t, 2);
+	start = bench_seconds();
+	make_qps(&t, 2 * pairs);
+	printf("%.0f\n", pairs / (bench_seconds() - start));
 	return 0;
 }
 
@@ -153,8 +138,11 @@ int main(int argc, char **argv)
 		return setup_discover();
 	if (argc == 3 && strcmp(argv[1], "memory") == 0)
 		return setup_memory(atoi(argv[2]));
+	if (argc == 3 && strcmp(argv[1], "rate") == 0)
+		return setup_rate(atoi(argv[2]));
 	if (argc == 4 && strcmp(argv[1], "idle") == 0)
 		return setup_idle(atoi(argv[2]), atoi(argv[3]));
-	fprintf(stderr, "usage: setup time | discover | memory QPS | idle QPS SECONDS\n");
+	fprintf(stderr,
+		"usage: setup time | discover | memory QPS | rate PAIRS | idle QPS SECONDS\n");
 	return 2;
 }
