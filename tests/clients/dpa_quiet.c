@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
- * dpa_quiet - a process with a connected RC QP that does nothing until it is told to.
+ * dpa_quiet - a process with a connected QP, RC or UC, that does nothing until it is told to.
  *
- *   dpa_quiet --side 0|1 --socket FD
+ *   dpa_quiet --side 0|1 --socket FD [--uc]
  *
  * Two processes connect over a socket pair of which each inherited an end, exchange one message, and
  * print "ready". Then each carries out the words that it reads on standard input, one a line, and
@@ -23,7 +23,7 @@
 
 enum { LEN = 64, RECEIVES = 32, SEND_ID = 1, RECV_ID = 2, LIMIT_S = 600 };
 
-static const struct vt_opt rc = {.event = true, .len = 2 * LEN};
+static struct vt_opt attr = {.event = true, .len = 2 * LEN};
 static sigjmp_buf out;
 
 static void leave(int sig)
@@ -91,7 +91,7 @@ static void carry_out(struct vt *t, const char *word)
 
 static void begin(struct vt *t)
 {
-	vt_setup(t, &rc);
+	vt_setup(t, &attr);
 	for (int i = 0; i < RECEIVES; i++)
 		CHECK_EQ(vt_recv(t, LEN, LEN, RECV_ID), 0);
 	vt_sync(t);
@@ -105,6 +105,7 @@ int main(int argc, char **argv)
 {
 	static const struct option options[] = {{"side", required_argument, NULL, 's'},
 						{"socket", required_argument, NULL, 'f'},
+						{"uc", no_argument, NULL, 'u'},
 						{0}};
 	struct vt t = {.side = -1, .sock = -1};
 	char word[32];
@@ -116,6 +117,8 @@ int main(int argc, char **argv)
 			t.side = atoi(optarg);
 		else if (opt == 'f')
 			t.sock = atoi(optarg);
+		else if (opt == 'u')
+			attr.type = IBV_QPT_UC;
 		else
 			return 2;
 	}
