@@ -25,7 +25,7 @@
  * the meaning of a word, takes the next number. Processes with another number are refused; the
  * message names both versions.
  */
-#define DPA_BOARD_LAYOUT    24
+#define DPA_BOARD_LAYOUT    25
 #define DPA_BOARD_PROCS	    4096  /* a process costs 4 KiB + 256 bytes */
 #define DPA_BOARD_QPNS	    65536 /* index part of a QPN; at most DPA_MAX_QP are in use */
 #define DPA_BOARD_UAR_PAGES 2048  /* * DPA_UAR_SLOTS = DPA_MAX_QP slots */

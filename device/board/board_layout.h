@@ -12,11 +12,13 @@
  *   0x020000  UAR list    16 KiB   2048 * 8
  *   0x040000  multicast  128 KiB   4096 * 32
  *   0x060000  flows      512 KiB   512 * 1024
+ *   0x0e0000  errors     128 KiB   512 * 256: error completions
  *   0x100000  injections   1 MiB   256 * 4096: failures that are injected into a process
  *   0x200000  QPNs         1 MiB   65536 * 16
  *   0x300000  UAR pages  512 KiB   2048 * 256: owner words
  *   0x380000  XRC domains 128 KiB  4096 * 32
  *   0x3a0000  XRC SRQs   256 KiB   16384 * 16
+ *   0x3e0000  flushes     64 KiB   256 * 256: of QPs without an error before
  *   0x400000  QP records   4 MiB   65536 * 64
  *   0x800000  BAR          8 MiB   2048 * 4096
  *  0x1000000  processes    1 MiB   4096 * 256
@@ -40,6 +42,7 @@
 #include "board.h"
 #include "board_layout_pcc.h"
 #include "cm.h"
+#include "error_record.h"
 #include "inject/count.h"
 
 #define DPA_BOARD_UNIT 4096u
@@ -175,7 +178,9 @@ struct dpa_board_head {
 	_Atomic uint64_t meter_until;
 	/* ---- 2648: as ask */
 	struct dpa_board_ask ask_port;
-	uint8_t rsvd2[3072 - 2904];
+	/* ---- 2904: errors/ring.c; records ever begun, of errors and of flushes (relaxed) */
+	_Atomic uint32_t error_next[2];
+	uint8_t rsvd2[3072 - 2912];
 	/* ---- 3072: last poller of each processor (relaxed); a hint for dpa_shares_cpu() */
 	_Atomic uint32_t poller[DPA_BOARD_CPUS];
 };
@@ -301,11 +306,13 @@ struct dpa_board_inject {
 #define DPA_BOARD_OFF_LINKS    0x020000u
 #define DPA_BOARD_OFF_MCAST    0x040000u
 #define DPA_BOARD_OFF_FLOWS    0x060000u
+#define DPA_BOARD_OFF_ERRORS   0x0e0000u
 #define DPA_BOARD_OFF_INJECTS  0x100000u
 #define DPA_BOARD_OFF_QPNS     0x200000u
 #define DPA_BOARD_OFF_UARS     0x300000u
 #define DPA_BOARD_OFF_XRCDS    0x380000u
 #define DPA_BOARD_OFF_XSRQS    0x3a0000u
+#define DPA_BOARD_OFF_FLUSHES  0x3e0000u
 #define DPA_BOARD_OFF_QPINFO   0x400000u
 #define DPA_BOARD_OFF_BAR      0x800000u
 #define DPA_BOARD_OFF_PROCS    0x1000000u
@@ -337,13 +344,14 @@ struct dpa_board_shm {
 	uint8_t gap1[DPA_BOARD_OFF_MCAST - DPA_BOARD_OFF_LINKS - DPA_BOARD_UAR_PAGES * 8];
 	struct dpa_board_mcast mcast[DPA_MAX_MCAST];
 	struct dpa_board_flow flows[DPA_MAX_FLOWS];
-	uint8_t gap3[DPA_BOARD_OFF_INJECTS - DPA_BOARD_OFF_FLOWS - DPA_MAX_FLOWS * 1024];
+	struct dpa_board_error errors[DPA_BOARD_ERRORS];
 	struct dpa_board_inject injects[DPA_BOARD_INJECTS];
 	struct dpa_board_qpn qpns[DPA_BOARD_QPNS];
 	struct dpa_board_uar uars[DPA_BOARD_UAR_PAGES];
 	struct dpa_board_xrcd xrcds[DPA_BOARD_XRCDS];
 	struct dpa_board_xrc_srq xrc_srqs[DPA_MAX_SRQ];
-	uint8_t gap2[DPA_BOARD_OFF_QPINFO - DPA_BOARD_OFF_XSRQS - DPA_MAX_SRQ * 16];
+	struct dpa_board_error flushes[DPA_BOARD_FLUSHES];
+	uint8_t gap2[DPA_BOARD_OFF_QPINFO - DPA_BOARD_OFF_FLUSHES - DPA_BOARD_FLUSHES * 256];
 	struct dpa_board_qpinfo qpinfo[DPA_BOARD_QPNS];
 	struct dpa_uar_slot bar[DPA_BOARD_UAR_PAGES][DPA_UAR_SLOTS];
 	struct dpa_board_proc procs[DPA_BOARD_PROCS];
@@ -433,6 +441,9 @@ _Static_assert(offsetof(struct dpa_board_shm, xrcds) == DPA_BOARD_OFF_XRCDS, "fi
 _Static_assert(offsetof(struct dpa_board_shm, xrc_srqs) == DPA_BOARD_OFF_XSRQS, "file");
 _Static_assert(offsetof(struct dpa_board_shm, qpinfo) == DPA_BOARD_OFF_QPINFO, "file");
 _Static_assert(offsetof(struct dpa_board_shm, bar) == DPA_BOARD_OFF_BAR, "file");
+_Static_assert(offsetof(struct dpa_board_shm, errors) == DPA_BOARD_OFF_ERRORS, "file");
+_Static_assert(offsetof(struct dpa_board_shm, flushes) == DPA_BOARD_OFF_FLUSHES, "file");
+_Static_assert(offsetof(struct dpa_board_head, error_next) == 2904, "head");
 _Static_assert(sizeof(struct dpa_gsi_id) == 88, "id");
 _Static_assert(sizeof(struct dpa_board_service) == 64, "service");
 _Static_assert(sizeof(struct dpa_board_cmid) == 256, "cmid");

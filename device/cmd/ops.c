@@ -3,6 +3,7 @@
 #include "ctx/ops.h"
 #include "direct/direct.h"
 #include "eu/watch.h"
+#include "failure/failure.h"
 #include "foreign/foreign.h"
 #include "gsi/gsi.h"
 #include "link/kick.h"
@@ -15,7 +16,8 @@
 	.send = dpa_requester_run, .receive = dpa_transport_rx, .answer = dpa_responder_flush,     \
 	.done = dpa_pkt_done, .notify = dpa_send_cnp, .flush = dpa_requester_flush,                \
 	.forget = dpa_kept_drop, .reset = dpa_transport_reset, .grant = dpa_grant,                 \
-	.look_again = dpa_watch_again, .fail = dpa_req_fail, .hold = dpa_foreign_hold
+	.look_again = dpa_watch_again, .fail = dpa_req_fail, .failed = dpa_failed_cqe,             \
+	.hold = dpa_foreign_hold
 
 static const struct dpa_qp_ops rdma = {COMMON, .send_one = dpa_ud_send, .receive_one = dpa_ud_rx};
 

@@ -43,6 +43,8 @@ struct dpa_qp_ops {
 	bool (*notify)(struct dpa_hw_qp *qp);
 	/* Fail the oldest WQE, and the QP with it. */
 	void (*fail)(struct dpa_hw_qp *qp, uint8_t status, uint32_t syndrome);
+	/* Record a completion with an error, before it is reported. */
+	void (*failed)(struct dpa_hw_qp *qp, const struct dpa_cqe *e);
 	/*
 	 * With slow.foreign: take over n CQEs of the QP for `cq` until the copies that they wait for
 	 * are done. False: there is nothing to wait for, and nothing was taken.

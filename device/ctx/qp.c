@@ -110,6 +110,8 @@ void dpa_qp_set_state(struct dpa_hw_qp *qp, uint32_t state)
 	qp->slow.not_rts = state != DPA_QPS_RTS;
 	if (dpa_trace_is_on())
 		dpa_trace_event(DPA_TRACE_STATE, 0, (uint8_t)state, qp->qpn, 0, 0, 0);
+	if (state != DPA_QPS_ERR && state != DPA_QPS_SQE)
+		qp->errors.now = 0;
 	if (state != DPA_QPS_RTR && state != DPA_QPS_RTS && state != DPA_QPS_SQD)
 		dpa_xrc_untell(qp);
 	if (qp->info)
@@ -250,6 +252,7 @@ void dpa_qp_recv_ends(struct dpa_hw_qp *qp, uint64_t wr_id, uint8_t status, uint
 						 : DPA_CNT_resp_cqe_error,
 		  1);
 	dpa_qp_meter_error(qp, status, syndrome);
+	qp->ops->failed(qp, &e);
 	dpa_qp_report(qp, qp->recv_cq, &e);
 }
 

@@ -37,6 +37,9 @@ struct dpa_qp_opener;
 struct dpa_qp_ops;
 struct dpa_watch;
 struct dpa_fqp;
+struct dpa_slot;
+
+#define DPA_QP_ERRORS 4u /* records of its errors that a QP has: the first, and the last ones */
 
 /* A receive WQE that a message has taken. */
 struct dpa_rx_wqe {
@@ -461,6 +464,17 @@ struct dpa_hw_qp {
 		uint32_t n;
 	} ooo;
 	struct dpa_qp_meter meter;
+	/*
+	 * Records of its errors, by number, 0: none (errors/errors.h). at: of the first and the last
+	 * ones; flush: of flushes without an error before; now: the one that flushes count in, none
+	 * after the QP has left its error state; n: errors so far. The last two are of the error that
+	 * is being reported: it is injected; the packet that a receive failed with, NULL: unknown.
+	 */
+	struct {
+		uint32_t at[DPA_QP_ERRORS], flush, now, n;
+		bool injected;
+		const struct dpa_slot *packet;
+	} errors;
 	/* The packets from the wire that came in order last. */
 	struct {
 		uint16_t port; /* their UDP port */

@@ -272,11 +272,12 @@ static bool end_held(struct dpa_fqp *fq, const struct dpa_put *p)
 			continue;
 		e->status = DPA_CQE_WR_FLUSH_ERR;
 		e->vendor_err = DPA_SYN_FLUSHED;
-		if (reported || !reports_put(p, e))
-			continue;
-		e->status = DPA_CQE_LOC_PROT_ERR;
-		e->vendor_err = DPA_SYN_LOCAL_FAULT;
-		reported = true;
+		if (!reported && reports_put(p, e)) {
+			e->status = DPA_CQE_LOC_PROT_ERR;
+			e->vendor_err = DPA_SYN_LOCAL_FAULT;
+			reported = true;
+		}
+		fq->qp->ops->failed(fq->qp, e);
 	}
 	return reported;
 }

@@ -10,6 +10,7 @@
 #include "ctx/hw.h"
 #include "ctx/qp.h"
 #include "ctx/srq.h"
+#include "failure/failure.h"
 #include "link/lane.h"
 #include "recv/recv.h"
 #include "transport/transport.h"
@@ -71,6 +72,12 @@ static void count_dropped(struct dpa_hw_qp *qp, uint32_t syn)
 	dpa_count(qp->hw, DPA_CNT_rx_dropped, 1);
 }
 
+static void frame_fails(struct dpa_hw_qp *qp, const struct dpa_cqe *e)
+{
+	count_dropped(qp, e->vendor_err);
+	dpa_failed(qp, e, NULL);
+}
+
 /* The buffers of a WQ are of its own PD. */
 static void spread_frame(struct dpa_hw_qp *qp, const struct dpa_slot *s, const uint8_t *payload)
 {
@@ -94,7 +101,7 @@ static void spread_frame(struct dpa_hw_qp *qp, const struct dpa_slot *s, const u
 	qp->pdn = pdn;
 	e = cqe_of(qp, wq->wqn, s, w.wr_id, syn);
 	if (syn)
-		count_dropped(qp, syn);
+		frame_fails(qp, &e);
 	else if (dpa_meters_are_on())
 		dpa_qp_meter_rx(qp, 1, s->len);
 	if (!dpa_cq_push(wq->rq.cq, &e) || (syn && syn != DPA_SYN_RECV_TOO_SMALL))
@@ -122,7 +129,7 @@ void dpa_raw_rx(struct dpa_hw_qp *qp, const struct dpa_slot *s, const uint8_t *p
 	syn = place_frame(qp, w, s, payload);
 	e = cqe_of(qp, qp->qpn, s, w->wr_id, syn);
 	if (syn)
-		count_dropped(qp, syn);
+		frame_fails(qp, &e);
 	else if (dpa_meters_are_on())
 		dpa_qp_meter_rx(qp, 1, s->len);
 	dpa_qp_report(qp, qp->recv_cq, &e);

@@ -4,6 +4,7 @@
 #include "ctx/hw.h"
 #include "ctx/srq.h"
 #include "ctx/wqe.h"
+#include "failure/failure.h"
 #include "inject/inject.h"
 #include "inject/wc.h"
 #include "recv/recv.h"
@@ -23,11 +24,13 @@ bool dpa_take_rwqe(struct dpa_hw_qp *qp, struct dpa_rx_wqe *w)
 	return true;
 }
 
-uint32_t dpa_recv_injected(const struct dpa_hw_qp *qp, uint8_t opcode)
+uint32_t dpa_recv_injected(struct dpa_hw_qp *qp, uint8_t opcode)
 {
 	const struct dpa_inject_cqe c = {.qpn = qp->qpn, .opcode = opcode};
+	const uint32_t syn = dpa_inject_recv_end(dpa_inject_wc(&c));
 
-	return dpa_inject_recv_end(dpa_inject_wc(&c));
+	qp->errors.injected = syn != 0;
+	return syn;
 }
 
 void dpa_recv_cqe(struct dpa_hw_qp *qp, uint64_t wr_id, uint8_t opcode, uint8_t status,
@@ -70,6 +73,7 @@ void dpa_recv_cqe(struct dpa_hw_qp *qp, uint64_t wr_id, uint8_t opcode, uint8_t 
 							 : DPA_CNT_resp_cqe_error,
 			  1);
 		dpa_qp_meter_error(qp, status, syndrome);
+		dpa_failed(qp, &e, NULL);
 	}
 	dpa_qp_report(qp, qp->recv_cq, &e);
 }

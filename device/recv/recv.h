@@ -19,8 +19,8 @@ void dpa_recv_cqe(struct dpa_hw_qp *qp, uint64_t wr_id, uint8_t opcode, uint8_t 
 /*
  * Ask whether the receive of a message that ends now shall fail (docs/inject.md). Returns the reason
  * that it fails for (enum dpa_syndrome), or 0. opcode: of its CQE. Call it once for each, if
- * slow.inspected.
+ * slow.inspected. The receive must then be reported with that reason, as an injected failure.
  */
-uint32_t dpa_recv_injected(const struct dpa_hw_qp *qp, uint8_t opcode);
+uint32_t dpa_recv_injected(struct dpa_hw_qp *qp, uint8_t opcode);
 
 #endif

@@ -14,6 +14,7 @@
 #include "ctx/cq.h"
 #include "ctx/srq.h"
 #include "ctx/wqe.h"
+#include "failure/failure.h"
 #include "link/peer.h"
 #include "payload/payload.h"
 #include "recv/recv.h"
@@ -231,6 +232,8 @@ static void match_cqe(struct dpa_hw_qp *qp, uint8_t status, uint8_t flags, uint3
 			    .status = status,
 			    .flags = flags};
 
+	if (dpa_unlikely(status))
+		dpa_failed(qp, &e, NULL);
 	dpa_qp_report(qp, qp->recv_cq, &e);
 }
 

@@ -42,6 +42,7 @@ enum dpa_send_fate dpa_send_injected(struct dpa_hw_qp *qp, uint32_t idx,
 	r->inject.status = 0;
 	if (!end.status)
 		return DPA_SEND_GO;
+	qp->errors.injected = true;
 	dpa_req_fail(qp, end.status, end.syndrome);
 	return DPA_SEND_FAILED;
 }

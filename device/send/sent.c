@@ -8,6 +8,7 @@
 #include "ctx/complete.h"
 #include "ctx/cq.h"
 #include "ctx/schedule.h"
+#include "failure/failure.h"
 #include "link/fds.h"
 #include "order/order.h"
 #include "payload/payload.h"
@@ -75,8 +76,10 @@ void dpa_complete(struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c, uint8_t st
 			  status == DPA_CQE_WR_FLUSH_ERR ? DPA_CNT_req_cqe_flush_error
 							 : DPA_CNT_req_cqe_error,
 			  1);
-	if (status)
+	if (status) {
 		dpa_qp_meter_error(qp, status, syndrome);
+		dpa_failed(qp, &e, c);
+	}
 	dpa_wqe_done(qp, c->nbb, dpa_wqe_psns(qp, c), report && !qp->tag_sq ? &e : NULL);
 	if (dpa_unlikely(qp->tag_sq))
 		dpa_tag_sent(qp, &e);
@@ -110,8 +113,8 @@ void dpa_requester_flush(struct dpa_hw_qp *qp)
 /* IBA 9.9 (sqe) */
 void dpa_req_fail(struct dpa_hw_qp *qp, uint8_t status, uint32_t syndrome)
 {
-	dpa_log(qp->hw, DPA_LOG_INFO, "QP 0x%06x: a request fails: status %u, reason %u, while %s",
-		qp->qpn, status, syndrome, dpa_req_state_name(dpa_req_state(qp)));
+	dpa_log(qp->hw, DPA_LOG_INFO, "QP 0x%06x: a request fails while %s", qp->qpn,
+		dpa_req_state_name(dpa_req_state(qp)));
 	if (syndrome == DPA_SYN_NO_FDS)
 		dpa_log(qp->hw, DPA_LOG_ERR,
 			"QP 0x%06x: no descriptor for the link to its peer, in this process or in "

@@ -6,6 +6,8 @@
 #include <dpa_hw.h>
 #include "tables/meaning.h"
 
+#define GENERAL 21 /* IBV_WC_GENERAL_ERR */
+
 /* By value of enum ibv_wc_status; ibv_wc_status_str() has the same order. */
 static const struct dpa_meaning statuses[] = {
 	{"IBV_WC_SUCCESS", "the request succeeded", "nothing to do"},
@@ -120,4 +122,65 @@ bool dpa_status_meaning(uint32_t status, struct dpa_meaning *m)
 		return false;
 	*m = statuses[status];
 	return true;
+}
+
+/* By enum dpa_cqe_status. */
+uint32_t dpa_wc_status_of(uint8_t cqe_status)
+{
+	static const uint8_t of[] = {
+		[DPA_CQE_OK] = 0,
+		[DPA_CQE_LOC_LEN_ERR] = 1,
+		[DPA_CQE_LOC_QP_OP_ERR] = 2,
+		[DPA_CQE_LOC_PROT_ERR] = 4,
+		[DPA_CQE_WR_FLUSH_ERR] = 5,
+		[DPA_CQE_MW_BIND_ERR] = 6,
+		[DPA_CQE_LOC_ACCESS_ERR] = 8,
+		[DPA_CQE_REM_INV_REQ_ERR] = 9,
+		[DPA_CQE_REM_ACCESS_ERR] = 10,
+		[DPA_CQE_REM_OP_ERR] = 11,
+		[DPA_CQE_RETRY_EXC_ERR] = 12,
+		[DPA_CQE_RNR_RETRY_EXC_ERR] = 13,
+		[DPA_CQE_REM_ABORT_ERR] = 16,
+		[DPA_CQE_FATAL_ERR] = 19,
+		[DPA_CQE_GENERAL_ERR] = GENERAL,
+		[DPA_CQE_TM_ERR] = 22,
+		[DPA_CQE_TM_RNDV_INCOMPLETE] = 23,
+	};
+
+	return cqe_status < sizeof(of) ? of[cqe_status] : GENERAL;
+}
+
+const char *dpa_op_name(uint8_t op)
+{
+	static const char *const names[] = {
+		[DPA_OP_RDMA_WRITE] = "WRITE",
+		[DPA_OP_RDMA_WRITE_IMM] = "WRITE with immediate",
+		[DPA_OP_SEND] = "SEND",
+		[DPA_OP_SEND_IMM] = "SEND with immediate",
+		[DPA_OP_RDMA_READ] = "READ",
+		[DPA_OP_ATOMIC_CS] = "compare and swap",
+		[DPA_OP_ATOMIC_FA] = "fetch and add",
+		[DPA_OP_LOCAL_INV] = "invalidate",
+		[DPA_OP_BIND_MW] = "bind window",
+		[DPA_OP_SEND_INV] = "SEND with invalidate",
+		[DPA_OP_FLUSH] = "FLUSH",
+		[DPA_OP_ATOMIC_WRITE] = "atomic WRITE",
+	};
+
+	return op < sizeof(names) / sizeof(names[0]) && names[op] ? names[op] : "WQE";
+}
+
+const char *dpa_cqe_opcode_name(uint8_t opcode)
+{
+	switch (opcode) {
+	case DPA_CQE_RECV:
+		return "RECV";
+	case DPA_CQE_RECV_RDMA_WITH_IMM:
+		return "RECV of a WRITE with immediate";
+	case DPA_CQE_TM_RECV:
+	case DPA_CQE_TM_NO_TAG:
+		return "RECV by tag";
+	default:
+		return "WQE";
+	}
 }

@@ -8,6 +8,7 @@
 #include "ctx/schedule.h"
 #include "ctx/mr.h"
 #include "ctx/copy.h"
+#include "failure/failure.h"
 #include "foreign/foreign.h"
 #include "link/kick.h"
 #include "transport/api.h"
@@ -198,6 +199,23 @@ static int pace_read_piece(struct dpa_hw_qp *qp, struct dpa_rd_resource *rd)
 	return k;
 }
 
+/* The region of a READ is gone, or its memory, after the request was accepted. */
+static void record_gone(struct dpa_hw_qp *qp, const struct dpa_rd_resource *rd, uint32_t psn)
+{
+	uint64_t addr;
+	const uint32_t syn = rd_source(qp, rd, 1, &addr);
+	const struct dpa_refusal r = {.psn = psn,
+				      .opcode = rd->opcode,
+				      .nak = DPA_NAK_REM_ACCESS,
+				      .reason = syn ? dpa_of_rkey(syn) : DPA_SYN_LOCAL_FAULT,
+				      .access = DPA_ACCESS_REMOTE_READ,
+				      .va = rd->va,
+				      .len = rd->len,
+				      .rkey = rd->rkey};
+
+	dpa_refused(qp, &r);
+}
+
 /*
  * Sends the pending READ and atomic responses in order. False: no room, not yet, or a region is
  * gone.
@@ -223,6 +241,7 @@ static bool send_responses(struct dpa_hw_qp *qp)
 			r->ack_owed = true;
 			r->ack_psn = dpa_psn_add(rd->psn, rd->off / qp->mtu);
 			r->ack_syndrome = DPA_AETH_NAK | DPA_NAK_REM_ACCESS;
+			record_gone(qp, rd, r->ack_psn);
 			return true;
 		}
 		if (rd->done)

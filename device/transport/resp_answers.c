@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include "ctx/copy.h"
+#include "failure/failure.h"
 #include "foreign/foreign.h"
 #include "ctx/mr.h"
 #include "ctx/qp.h"
@@ -13,8 +14,53 @@
 #include "order/resp_check.h"
 #include "transport.h"
 
-void dpa_deny(struct dpa_hw_qp *qp, const struct dpa_slot *s, uint8_t code)
+uint32_t dpa_of_rkey(uint32_t syn)
 {
+	return syn >= DPA_SYN_BAD_LKEY && syn <= DPA_SYN_LKEY_ACCESS
+		       ? syn - DPA_SYN_BAD_LKEY + DPA_SYN_BAD_RKEY
+		       : syn;
+}
+
+/* The rights that a request needs of its region. */
+static uint32_t access_of(uint16_t p, const struct dpa_slot *s)
+{
+	if (p & DPA_OPP_FLUSH)
+		return dpa_flush_access(((const struct dpa_ext *)s->ext)->feth);
+	return p & DPA_OPP_READ	    ? DPA_ACCESS_REMOTE_READ
+	       : p & DPA_OPP_ATOMIC ? DPA_ACCESS_REMOTE_ATOMIC
+				    : DPA_ACCESS_REMOTE_WRITE;
+}
+
+/* The address of a message is in its first packet, the responder has it for those behind. */
+static void record_denied(struct dpa_hw_qp *qp, const struct dpa_slot *s, uint8_t code,
+			  uint32_t reason)
+{
+	const uint16_t p = dpa_op_props(s->opcode);
+	const struct dpa_ext *x = (const struct dpa_ext *)s->ext;
+	const bool atomic = p & (DPA_OPP_ATOMIC | DPA_OPP_AWRITE), first = p & DPA_OPP_RETH;
+	struct dpa_refusal r = {.psn = s->psn,
+				.opcode = s->opcode,
+				.nak = code,
+				.reason = dpa_of_rkey(reason),
+				.access = access_of(p, s),
+				.va = first || atomic ? x->va : qp->resp.wr_va,
+				.len = atomic  ? 8
+				       : first ? x->dmalen
+					       : qp->resp.wr_len,
+				.rkey = first || atomic ? x->rkey : qp->resp.wr_rkey};
+
+	if (p & DPA_OPP_SEND)
+		r = (struct dpa_refusal){.psn = s->psn,
+					 .opcode = s->opcode,
+					 .nak = code,
+					 .reason = r.reason,
+					 .len = s->len};
+	dpa_refused(qp, &r);
+}
+
+void dpa_deny(struct dpa_hw_qp *qp, const struct dpa_slot *s, uint8_t code, uint32_t reason)
+{
+	record_denied(qp, s, code, reason);
 	dpa_count(qp->hw, DPA_CNT_resp_remote_access_errors, code == DPA_NAK_REM_ACCESS);
 	qp->resp.last_op = DPA_RESP_NONE;
 	if (qp->type == DPA_QP_RC)
@@ -67,19 +113,21 @@ void dpa_on_read(struct dpa_hw_qp *qp, const struct dpa_slot *s, bool again)
 	const struct dpa_ext *x = (const struct dpa_ext *)s->ext;
 	struct dpa_resp *r = &qp->resp;
 	struct dpa_rd_resource *rd;
+	uint32_t syn;
 
 	if (x->dmalen > DPA_MAX_MSG) {
-		dpa_deny(qp, s, DPA_NAK_INV_REQ);
+		dpa_deny(qp, s, DPA_NAK_INV_REQ, DPA_SYN_MSG_TOO_LONG);
 		return;
 	}
-	if (dpa_check_remote(qp, s, DPA_ACCESS_REMOTE_READ)) {
-		dpa_deny(qp, s, DPA_NAK_REM_ACCESS);
+	syn = dpa_check_remote(qp, s, DPA_ACCESS_REMOTE_READ);
+	if (syn) {
+		dpa_deny(qp, s, DPA_NAK_REM_ACCESS, syn);
 		return;
 	}
 	rd = rd_new(qp, s, again);
 	if (!rd) {
 		if (!again) /* a duplicate is requested again if its answer is missing */
-			dpa_deny(qp, s, DPA_NAK_INV_REQ);
+			dpa_deny(qp, s, DPA_NAK_INV_REQ, DPA_REFUSED(DPA_CHECK_DEPTH));
 		return;
 	}
 	rd->va = x->va;
@@ -156,25 +204,27 @@ void dpa_on_atomic(struct dpa_hw_qp *qp, const struct dpa_slot *s)
 	struct dpa_rd_resource *rd;
 	struct dpa_foreign *f;
 	uint64_t addr, orig = 0;
+	uint32_t syn;
 
 	if (x->va & 7) { /* naturally aligned */
-		dpa_deny(qp, s, DPA_NAK_INV_REQ);
+		dpa_deny(qp, s, DPA_NAK_INV_REQ, DPA_SYN_UNALIGNED);
 		return;
 	}
-	if (dpa_mr_check_remote(qp, x->rkey, x->va, 8, DPA_ACCESS_REMOTE_ATOMIC, &addr)) {
-		dpa_deny(qp, s, DPA_NAK_REM_ACCESS);
+	syn = dpa_mr_check_remote(qp, x->rkey, x->va, 8, DPA_ACCESS_REMOTE_ATOMIC, &addr);
+	if (syn) {
+		dpa_deny(qp, s, DPA_NAK_REM_ACCESS, syn);
 		return;
 	}
 	rd = rd_new(qp, s, false);
 	if (!rd) {
-		dpa_deny(qp, s, DPA_NAK_INV_REQ);
+		dpa_deny(qp, s, DPA_NAK_INV_REQ, DPA_REFUSED(DPA_CHECK_DEPTH));
 		return;
 	}
 	f = dpa_foreign_of(qp->hw, x->rkey);
 	if (dpa_unlikely(f != NULL) ? begin_atomic(qp, s, f, addr)
 				    : do_atomic(qp, s, addr, &orig)) {
 		r->rd_head--;
-		dpa_deny(qp, s, DPA_NAK_REM_ACCESS);
+		dpa_deny(qp, s, DPA_NAK_REM_ACCESS, DPA_SYN_LOCAL_FAULT);
 		return;
 	}
 	rd->orig = orig;
@@ -217,21 +267,22 @@ void dpa_on_atomic_write(struct dpa_hw_qp *qp, struct dpa_peer *peer, const stru
 	uint32_t syn;
 
 	if (x->va & 7) {
-		dpa_deny(qp, s, DPA_NAK_INV_REQ);
+		dpa_deny(qp, s, DPA_NAK_INV_REQ, DPA_SYN_UNALIGNED);
 		return;
 	}
-	if (dpa_mr_check_remote(qp, x->rkey, x->va, 8, DPA_ACCESS_REMOTE_WRITE, &addr)) {
-		dpa_deny(qp, s, DPA_NAK_REM_ACCESS);
+	syn = dpa_mr_check_remote(qp, x->rkey, x->va, 8, DPA_ACCESS_REMOTE_WRITE, &addr);
+	if (syn) {
+		dpa_deny(qp, s, DPA_NAK_REM_ACCESS, syn);
 		return;
 	}
 	if (!rd_new(qp, s, false)) {
-		dpa_deny(qp, s, DPA_NAK_INV_REQ);
+		dpa_deny(qp, s, DPA_NAK_INV_REQ, DPA_REFUSED(DPA_CHECK_DEPTH));
 		return;
 	}
 	syn = put_word(qp, peer, s, payload, addr);
 	if (syn) {
 		r->rd_head--;
-		dpa_deny(qp, s, DPA_NAK_REM_ACCESS);
+		dpa_deny(qp, s, DPA_NAK_REM_ACCESS, syn);
 		return;
 	}
 	dpa_again_remember(qp, s, 1, 0);
@@ -258,12 +309,12 @@ void dpa_on_flush(struct dpa_hw_qp *qp, const struct dpa_slot *s, bool again)
 	else
 		syn = dpa_check_remote(qp, s, access);
 	if (syn) {
-		dpa_deny(qp, s, DPA_NAK_REM_ACCESS);
+		dpa_deny(qp, s, DPA_NAK_REM_ACCESS, syn);
 		return;
 	}
 	if (!rd_new(qp, s, again)) {
 		if (!again)
-			dpa_deny(qp, s, DPA_NAK_INV_REQ);
+			dpa_deny(qp, s, DPA_NAK_INV_REQ, DPA_REFUSED(DPA_CHECK_DEPTH));
 		return;
 	}
 	dpa_full_fence();
@@ -307,7 +358,7 @@ static void carry_out_again(struct dpa_hw_qp *qp, const struct dpa_slot *s)
 	if (dpa_xrc_bind(qp, ((const struct dpa_ext *)s->ext)->xrcsrq))
 		run_again(qp, s);
 	else
-		dpa_deny(qp, s, DPA_NAK_INV_REQ);
+		dpa_deny(qp, s, DPA_NAK_INV_REQ, DPA_REFUSED(DPA_CHECK_SRQ));
 	qp->srq = srq;
 	qp->recv_cq = cq;
 	qp->pdn = pdn;
@@ -348,5 +399,5 @@ void dpa_on_duplicate(struct dpa_hw_qp *qp, const struct dpa_slot *s, uint16_t p
 	else if (dpa_resp_allows(qp->attr.access, p, s)) /* its rights are checked again */
 		carry_out_again(qp, s);
 	else
-		dpa_deny(qp, s, DPA_NAK_INV_REQ);
+		dpa_deny(qp, s, DPA_NAK_INV_REQ, DPA_SYN_QP_ACCESS);
 }

@@ -12,6 +12,7 @@
 #include "ctx/srq.h"
 #include "ctx/xrc.h"
 #include "ctx/copy.h"
+#include "failure/failure.h"
 #include "foreign/foreign.h"
 #include "link/kick.h"
 #include "transport/api.h"
@@ -41,9 +42,11 @@ static void recv_fails(struct dpa_hw_qp *qp, const struct dpa_slot *s, uint32_t 
 		dpa_count(qp->hw, DPA_CNT_resp_local_length_error, 1);
 	if (len && qp->type == DPA_QP_UC) {
 		r->last_op = DPA_RESP_NONE;
+		qp->errors.injected = false;
 		return;
 	}
 	r->have_wqe = false;
+	qp->errors.packet = s;
 	dpa_recv_cqe(qp, r->wqe.wr_id, DPA_CQE_RECV, dpa_status_of(syn), syn, 0, NULL);
 	if (qp->type == DPA_QP_RC)
 		dpa_owe(qp, s->psn, DPA_AETH_NAK | (len ? DPA_NAK_INV_REQ : DPA_NAK_REM_OP));
@@ -96,14 +99,6 @@ static bool take_receive(struct dpa_hw_qp *qp, struct dpa_peer *peer, const stru
 	return dpa_take_rwqe(qp, &qp->resp.wqe);
 }
 
-/* The vendor error, in its R_Key form, for a reason to refuse a key. */
-static uint32_t of_rkey(uint32_t syn)
-{
-	return syn >= DPA_SYN_BAD_LKEY && syn <= DPA_SYN_LKEY_ACCESS
-		       ? syn - DPA_SYN_BAD_LKEY + DPA_SYN_BAD_RKEY
-		       : syn;
-}
-
 /*
  * A WRITE to memory that it may not access. An RC message of one packet with immediate data has its
  * receive by then: the receive completes with an error (class C). A longer message is refused at
@@ -119,10 +114,12 @@ static void refuse_write(struct dpa_hw_qp *qp, struct dpa_peer *peer, const stru
 	if (qp->type == DPA_QP_RC && (dpa_op_props(s->opcode) & only) == only && len <= qp->mtu &&
 	    (r->have_wqe || take_receive(qp, peer, s, payload))) {
 		r->have_wqe = false;
-		dpa_recv_cqe(qp, r->wqe.wr_id, DPA_CQE_RECV, DPA_CQE_LOC_ACCESS_ERR, of_rkey(syn),
-			     0, NULL);
+		qp->errors.packet = s;
+		dpa_recv_cqe(qp, r->wqe.wr_id, DPA_CQE_RECV, DPA_CQE_LOC_ACCESS_ERR,
+			     dpa_of_rkey(syn), 0, NULL);
+		syn = DPA_REFUSED_WITH_RECEIVE;
 	}
-	dpa_deny(qp, s, DPA_NAK_REM_ACCESS);
+	dpa_deny(qp, s, DPA_NAK_REM_ACCESS, syn);
 }
 
 /* IBA C9-88 */
@@ -167,6 +164,7 @@ static void invalidate_fails(struct dpa_hw_qp *qp, struct dpa_peer *peer, const 
 
 	dpa_responder_flush(qp);
 	r->have_wqe = false;
+	qp->errors.packet = s;
 	dpa_recv_cqe(qp, r->wqe.wr_id, DPA_CQE_RECV, DPA_CQE_REM_INV_REQ_ERR, DPA_SYN_INV_RKEY, 0,
 		     NULL);
 	dpa_rx_drop(qp, peer, s); /* before: `s` may be in the QP's out-of-order queue */
@@ -404,6 +402,17 @@ DPA_STEP void begin_request(struct dpa_hw_qp *qp)
 	dpa_conn_used(qp);
 }
 
+/* The reason for which dpa_resp_check() finds a request invalid. */
+static uint32_t why_invalid(const struct dpa_hw_qp *qp, uint32_t access, uint16_t p,
+			    const struct dpa_slot *s)
+{
+	return dpa_resp_in_sequence(&qp->resp, p) &&
+			       dpa_resp_length_fits(&qp->resp, qp->mtu, p, s) &&
+			       !dpa_resp_allows(access, p, s)
+		       ? DPA_SYN_QP_ACCESS
+		       : DPA_REFUSED(DPA_CHECK_PACKET);
+}
+
 /* IBA 9.8.2 (bad) */
 static void one_request(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s,
 			const uint8_t *payload)
@@ -430,7 +439,7 @@ static void one_request(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struc
 		on_gap(qp, s, payload);
 		return;
 	case DPA_RESP_INVALID:
-		dpa_deny(qp, s, DPA_NAK_INV_REQ);
+		dpa_deny(qp, s, DPA_NAK_INV_REQ, why_invalid(qp, access, p, s));
 		return;
 	case DPA_RESP_DROP: /* the message that it belongs to is dropped, too */
 		r->last_op = DPA_RESP_NONE;
@@ -439,7 +448,7 @@ static void one_request(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struc
 	}
 	/* A message belongs to the SRQ that its first packet names: annex A14.3. */
 	if (dpa_unlikely(qp->xrcd) && !r->have_wqe && !bind_srq(qp, s, p)) {
-		dpa_deny(qp, s, DPA_NAK_INV_REQ);
+		dpa_deny(qp, s, DPA_NAK_INV_REQ, DPA_REFUSED(DPA_CHECK_SRQ));
 		return;
 	}
 	gap_closed(r);

@@ -169,8 +169,13 @@ void dpa_responder_short(struct dpa_hw_qp *qp, struct dpa_peer *peer, const stru
 void dpa_responder_rx(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s,
 		      const uint8_t *payload);
 /* --- resp_answers.c --- */
-/* Refuse a request: on RC a NAK becomes pending, UC drops the message. */
-void dpa_deny(struct dpa_hw_qp *qp, const struct dpa_slot *s, uint8_t code);
+/*
+ * Refuse a request: on RC a NAK becomes pending, UC drops the message. reason: as in struct dpa_refusal,
+ * or of an L_Key, for the record of it.
+ */
+void dpa_deny(struct dpa_hw_qp *qp, const struct dpa_slot *s, uint8_t code, uint32_t reason);
+/* The vendor error, in its R_Key form, for a reason to refuse a key. */
+uint32_t dpa_of_rkey(uint32_t syn);
 /* Check the whole range of a WRITE or READ before its first byte moves. 0 or a vendor error. */
 uint32_t dpa_check_remote(struct dpa_hw_qp *qp, const struct dpa_slot *s, uint32_t access);
 /* Requests that were judged GO, or (again) duplicates. */

@@ -428,6 +428,7 @@ void dpa_ud_rx(struct dpa_hw_qp *qp, const struct dpa_slot *s, const uint8_t *pa
 	return;
 fail:
 	r->have_wqe = false;
+	qp->errors.packet = s;
 	dpa_recv_cqe(qp, w->wr_id, DPA_CQE_RECV, dpa_status_of(syn), syn, 0, NULL);
 	dpa_qp_to_error(qp);
 }

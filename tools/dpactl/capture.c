@@ -170,7 +170,7 @@ static void tell_sources(struct capture *k)
 		k->nsrc == 1 ? "" : "es");
 }
 
-static bool board_gone(struct ctl *c)
+bool board_gone(struct ctl *c)
 {
 	struct stat st;
 

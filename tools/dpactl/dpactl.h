@@ -19,14 +19,14 @@ enum { EXIT_NONE = 1, EXIT_WRONG = 1, EXIT_USAGE = 2 };
 #define SWEEP_SECONDS 86400u /* limit of a run of a sweep, at most */
 
 struct ctl {
-	bool json, all, system;
+	bool json, all, system, follow;
 	struct dpa_config cfg;
 	char path[256]; /* of the board */
 	uint32_t pids[MAX_PIDS];
 	int npids;
 	const char *file; /* decode, simulate */
 	const char *args[MAX_ARGS];
-	int nargs;	   /* fault, link, inject, pcc */
+	int nargs;	   /* fault, link, inject, pcc, errors */
 	const char *to;	   /* capture, simulate: the file to write */
 	const char *image; /* simulate: the program of the DPA */
 	/* capture: how many packets; how long (pcc, too); 0: no end */
@@ -46,7 +46,7 @@ typedef void command_fn(struct ctl *c);
 command_fn cmd_status, cmd_ps, cmd_uar, cmd_counters, cmd_config, cmd_decode, cmd_fault,
 	cmd_capture, cmd_dpa, cmd_pcc, cmd_doctor, cmd_enable, cmd_disable, cmd_caps, cmd_link,
 	cmd_simulate, cmd_trace, cmd_explain, cmd_report, cmd_inject, cmd_top, cmd_web, cmd_port,
-	cmd_sweep;
+	cmd_sweep, cmd_errors;
 
 /* main.c */
 _Noreturn void die(int status, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
@@ -77,6 +77,14 @@ const char *cm_space_name(const struct dpa_gsi_service *s);
 
 /* fault.c: processes with QPs that do not follow that generation of the request yet. */
 uint32_t ask_waits_for(struct ctl *c, enum dpa_board_ask_what what, uint32_t gen);
+
+/* capture.c: true if the adapter state is no longer the file at that path. */
+bool board_gone(struct ctl *c);
+
+/* explain.c: adds an object with the value, the name, the cause and the fix. */
+struct dpa_meaning;
+void json_add_meaning(struct json_object *o, const char *key, uint32_t value,
+		      const struct dpa_meaning *m);
 
 /* A process of the adapter instance, copied once. */
 struct proc {

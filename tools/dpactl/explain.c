@@ -50,8 +50,8 @@ static uint32_t status_of(const char *text)
 	return number_of(text, "completion status");
 }
 
-static void put_meaning(struct json_object *o, const char *key, uint32_t value,
-			const struct dpa_meaning *m)
+void json_add_meaning(struct json_object *o, const char *key, uint32_t value,
+		      const struct dpa_meaning *m)
 {
 	struct json_object *part = json_object_new_object();
 
@@ -85,9 +85,9 @@ void cmd_explain(struct ctl *c)
 		die(EXIT_USAGE, "dpa0 has no vendor error 0x%02x", vendor);
 	if (c->json) {
 		o = json_object_new_object();
-		put_meaning(o, "status", status, &s);
+		json_add_meaning(o, "status", status, &s);
 		if (known)
-			put_meaning(o, "vendor_err", vendor, &m);
+			json_add_meaning(o, "vendor_err", vendor, &m);
 		print_json(o);
 		return;
 	}

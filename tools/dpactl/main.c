@@ -32,6 +32,7 @@ static const struct command {
 	{"doctor", cmd_doctor, ANY_BOARD, NOTHING},
 	{"dpa", cmd_dpa, NEEDS_BOARD, PIDS},
 	{"enable", cmd_enable, NO_BOARD, NOTHING},
+	{"errors", cmd_errors, NEEDS_BOARD, WORDS},
 	{"explain", cmd_explain, NO_BOARD, WORDS},
 	{"fault", cmd_fault, NEEDS_BOARD, WORDS},
 	{"inject", cmd_inject, NEEDS_BOARD, WORDS},
@@ -52,7 +53,7 @@ static const struct command {
 #define COMMANDS                                                                                   \
 	"status, top, web, ps, dpa, uar, counters, config, caps, fault, inject, link, port, pcc, " \
 	"capture, "                                                                                \
-	"decode, trace, sweep, report, explain, simulate, doctor, enable or disable"
+	"decode, trace, sweep, report, errors, explain, simulate, doctor, enable or disable"
 
 struct options {
 	struct ctl *c;
@@ -127,6 +128,9 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 	case 'w':
 		o->c->to = arg;
 		return 0;
+	case 'f':
+		o->c->follow = true;
+		return 0;
 	case 'i':
 		o->c->image = arg;
 		return 0;
@@ -174,7 +178,10 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 static const struct argp_option option_list[] = {
 	{"json", 'j', NULL, 0, "Print JSON, for programs", 0},
 	{"all", 'a', NULL, 0,
-	 "Show also what is zero (counters) or unused (uar); trace: record every event", 0},
+	 "Show also what is zero (counters), unused (uar) or only flushed (errors); trace: record "
+	 "every event",
+	 0},
+	{"follow", 'f', NULL, 0, "errors: print each new one, until Ctrl-C", 0},
 	{"board", 'b', "PATH", 0, "Use the adapter state in this file", 0},
 	{"system", 'S', NULL, 0, "enable, disable: for every process of this machine", 0},
 	{"write", 'w', "FILE", 0,
@@ -213,7 +220,8 @@ static const struct argp argp = {
 		"link set SPEC|off|show\nport down|up|show\n"
 		"capture -w FILE\ntrace -w FILE [PID...]\ntrace -w FILE -- PROGRAM [ARG...]\n"
 		"sweep [--peer PROGRAM] -- PROGRAM [ARG...]\n"
-		"report -w FILE\ndecode FILE\nexplain [STATUS [VENDOR_ERR]]\nsimulate SCENARIO "
+		"report -w FILE\ndecode FILE\nerrors [-f] [PID|QPN...]\nexplain [STATUS "
+		"[VENDOR_ERR]]\nsimulate SCENARIO "
 		"[-w FILE]\n"
 		"pcc [list|params|counters|enable|disable|count|clear|set|watch]\n"
 		"pcc record [-w FILE]\n"
@@ -260,8 +268,13 @@ static const struct argp argp = {
 	       "                  runs it once for each call of the verbs and of rdma_cm, with\n"
 	       "                  that call failing: hangs, crashes, leaks\n"
 	       "  decode FILE     the RoCEv2 packets of a pcap or pcapng file; - is the input\n"
-	       "  report -w FILE  settings, processes, counters, and the last seconds of the\n"
+	       "  report -w FILE  settings, processes, counters, errors, and the last seconds of "
+	       "the\n"
 	       "                  timeline in one file (JSON), for a bug report; no payloads\n"
+	       "  errors [PID|QPN...]\n"
+	       "                  the last error completions and refused requests: which check\n"
+	       "                  failed, with its values; the peer at that time; how to correct "
+	       "it\n"
 	       "  explain STATUS [VENDOR_ERR], explain\n"
 	       "                  an error completion: cause and fix; or the table of all\n"
 	       "  simulate SCENARIO\n"
@@ -369,6 +382,8 @@ static void parse_args(struct options *o, int argc, char **argv)
 	if (o->cmd->fn == cmd_sweep && o->c->seconds > SWEEP_SECONDS)
 		die(EXIT_USAGE, "--seconds %u: sweep takes at most %u", o->c->seconds,
 		    SWEEP_SECONDS);
+	if (o->c->follow && o->cmd->fn != cmd_errors)
+		die(EXIT_USAGE, "--follow is for errors");
 	if (o->c->peer && o->cmd->fn != cmd_sweep)
 		die(EXIT_USAGE, "--peer is for sweep");
 	if (o->c->program && o->c->npids)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * report.c - one file to attach to a bug report: settings, the adapter instance with its processes,
- * QPs and counters, and the last seconds of its timeline. No payloads, no private data of
+ * QPs, counters and error completions, and the last seconds of its timeline. No payloads, no private data of
  * connections, no environment beyond the settings of dpa0.
  */
 #include <errno.h>
@@ -150,6 +150,7 @@ static struct json_object *sections(struct ctl *c)
 		json_object_object_add(o, "requests", requests(c));
 		json_object_object_add(o, "ps", section(cmd_ps, c));
 		json_object_object_add(o, "counters", section(cmd_counters, c));
+		json_object_object_add(o, "errors", section(cmd_errors, c));
 	}
 	c->all = false; /* the timeline: not all events */
 	return o;

@@ -187,6 +187,8 @@ struct th *th_new(const struct th_opt *opt)
 	struct th *th = NULL;
 
 	th_now = 1000000000;
+	th_num_errors = 0;
+	memset(th_errors, 0, sizeof(th_errors));
 	th_now_step = 0;
 	th_nobody = th_dead = false;
 	th_port_mtu = DPA_PORT_MTU_4096;

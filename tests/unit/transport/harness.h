@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <string.h>
 #include "board/board.h"
+#include "board/error_record.h"
 #include "ctx/cq.h"
 #include "ctx/hw.h"
 #include "ctx/qp.h"
@@ -140,7 +141,16 @@ extern struct th_xrc_srq {
 extern void (*th_looks)(void); /* called when a QP looks for its peer; NULL */
 /* The action of the other side, which polls, when it is asked to check its rings. */
 extern void (*th_polls)(struct dpa_tx *lanes);
-extern char th_logged[256]; /* the last line for the log */
+extern char th_logged[256];	  /* the last line for the log that is no error's */
+extern char th_logged_error[256]; /* the last one of an error */
+/* Records of errors by their number, from 1 on, modulo TH_ERRORS. */
+#define TH_ERRORS 64u
+extern struct th_error {
+	struct dpa_error e;
+	bool flush;
+	uint32_t flushed[2];
+} th_errors[TH_ERRORS];
+extern uint32_t th_num_errors;
 void th_log(int level, const char *text);
 extern int th_qpn_err; /* error of the board for QPNs and UAR slots; 0: each request succeeds */
 extern int th_uar_err;

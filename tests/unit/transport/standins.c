@@ -16,13 +16,14 @@
 #include "link/sock.h"
 #include "link/udp/wire.h"
 #include "tables/tables.h"
+#include "errors/errors.h"
 
 struct dpa_hw *dpa_the_hw;
 uint32_t dpa_spin_pauses = 200;
 uint64_t th_now = 1000000000, th_now_step;
 bool th_nobody, th_dead;
 int th_nobody_errno = ENOENT;
-char th_logged[256];
+char th_logged[256], th_logged_error[256];
 int th_qpn_err, th_uar_err;
 uint32_t th_members[4];
 uint32_t th_udp_looks, th_udp_packets, th_fwd_looks;
@@ -53,7 +54,10 @@ uint64_t dpa_now_about(void)
 
 void th_log(int level, const char *text)
 {
-	snprintf(th_logged, sizeof(th_logged), "%s", text);
+	const bool error = strstr(text, ": IBV_WC_") || strstr(text, ": a request of the peer ") ||
+			   strstr(text, ": flushed, ");
+
+	snprintf(error ? th_logged_error : th_logged, sizeof(th_logged), "%s", text);
 }
 
 struct dpa_peer *dpa_peer_of_qpn(struct dpa_hw *hw, uint32_t qpn)
@@ -488,4 +492,29 @@ struct dpa_board_cqinfo *dpa_board_cqinfo(struct dpa_board *b, uint32_t slot)
 bool dpa_board_alive(struct dpa_board *b, uint32_t slot, uint32_t gen)
 {
 	return !th_dead;
+}
+
+/* ------------------------------------------------------------- records of errors */
+
+struct th_error th_errors[TH_ERRORS];
+uint32_t th_num_errors;
+
+struct dpa_board_proc *dpa_board_proc(struct dpa_board *b, uint32_t slot)
+{
+	return slot == b->slot ? b->self : NULL;
+}
+
+uint32_t dpa_board_error_put(struct dpa_board *b, bool flush, uint32_t number,
+			     const struct dpa_error *e)
+{
+	const uint32_t n = number ? number : ++th_num_errors;
+
+	th_errors[n % TH_ERRORS] = (struct th_error){.e = *e, .flush = flush};
+	return n;
+}
+
+bool dpa_board_error_flushed(struct dpa_board *b, uint32_t number, bool received)
+{
+	th_errors[number % TH_ERRORS].flushed[received] += number != 0;
+	return number;
 }

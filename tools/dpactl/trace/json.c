@@ -11,6 +11,7 @@
 #include <dpa_mad.h>
 #include "../dpactl.h"
 #include "output.h"
+#include "tables/meaning.h"
 #include "writer.h"
 
 #define TINY 20 /* ns: the shown length of a packet that enters a link: an arrow needs a slice */
@@ -130,7 +131,7 @@ static void put_post(struct writer *w, const struct trace_rec *r)
 	json_add_hex(a, "qp", r->e.object);
 	json_add_num(a, "index", r->e.x);
 	json_add_num(a, "blocks", r->e.z >> 32);
-	json_add(a, "opcode", wqe_opcode_name(r->e.code));
+	json_add(a, "opcode", dpa_op_name(r->e.code));
 	json_add(a, "by", r->e.extra & DPA_TRACE_BLUEFLAME ? "BlueFlame" : "doorbell");
 	json_put_event(w, o);
 }
@@ -172,7 +173,7 @@ static void put_cqe(struct writer *w, const struct trace_rec *r)
 	json_add_num(a, "entry", r->e.x);
 	json_add_hex(a, "qp", r->e.y);
 	if (r->e.extra) {
-		json_add_num(a, "status", r->e.extra);
+		json_add_num(a, "status", dpa_wc_status_of((uint8_t)r->e.extra));
 		json_add_num(a, "vendor_err", r->e.z >> 32);
 	}
 	json_put_event(w, o);
@@ -347,7 +348,7 @@ static struct json_object *wqe_args(const struct wqe *q)
 		json_add_num(a, "packets", q->npsn);
 	}
 	if (q->status) {
-		json_add_num(a, "status", q->status);
+		json_add_num(a, "status", dpa_wc_status_of(q->status));
 		json_add_num(a, "vendor_err", q->vendor);
 	}
 	return a;
@@ -356,7 +357,7 @@ static struct json_object *wqe_args(const struct wqe *q)
 /* One slice for the WQE, and in it one for each stage that is known. */
 static void put_wqe(struct writer *w, const struct wqe *q)
 {
-	const char *name = wqe_opcode_name(q->opcode);
+	const char *name = dpa_op_name(q->opcode);
 	uint64_t first = 0, last = 0;
 
 	for (int m = 0; m < WQE_MOMENTS; m++) {
@@ -408,7 +409,7 @@ static struct json_object *stages_json(const struct store *s, const struct wqes 
 		for (int m = WQE_DOORBELL; m < WQE_MOMENTS; m++)
 			if (sum[i].count[m])
 				json_add_num(o, wqe_stage_names[m], sum[i].median[m]);
-		json_object_object_add(all, wqe_opcode_name(sum[i].opcode), o);
+		json_object_object_add(all, dpa_op_name(sum[i].opcode), o);
 	}
 	return all;
 }

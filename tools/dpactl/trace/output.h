@@ -21,8 +21,6 @@ struct stage_sum {
 /* Returns the number of opcodes, at most max. Ends the process without memory. */
 uint32_t stage_sums(const struct store *s, const struct wqes *w, struct stage_sum *sum,
 		    uint32_t max);
-/* Name of an opcode of a WQE. */
-const char *wqe_opcode_name(uint8_t opcode);
 /* The moment before m that this WQE has; WQE_MOMENTS: none, or it lies later. */
 enum wqe_moment wqe_before(const struct wqe *w, enum wqe_moment m);
 

@@ -6,26 +6,6 @@
 #include "../dpactl.h"
 #include "output.h"
 
-const char *wqe_opcode_name(uint8_t opcode)
-{
-	static const char *const names[] = {
-		[DPA_OP_RDMA_WRITE] = "WRITE",
-		[DPA_OP_RDMA_WRITE_IMM] = "WRITE with immediate",
-		[DPA_OP_SEND] = "SEND",
-		[DPA_OP_SEND_IMM] = "SEND with immediate",
-		[DPA_OP_RDMA_READ] = "READ",
-		[DPA_OP_ATOMIC_CS] = "compare and swap",
-		[DPA_OP_ATOMIC_FA] = "fetch and add",
-		[DPA_OP_LOCAL_INV] = "invalidate",
-		[DPA_OP_BIND_MW] = "bind window",
-		[DPA_OP_SEND_INV] = "SEND with invalidate",
-		[DPA_OP_FLUSH] = "FLUSH",
-		[DPA_OP_ATOMIC_WRITE] = "atomic WRITE",
-	};
-
-	return opcode < sizeof(names) / sizeof(names[0]) && names[opcode] ? names[opcode] : "WQE";
-}
-
 /* The way of the acknowledgement begins at PLACED; that to the peer's program ends with its poll. */
 enum wqe_moment wqe_before(const struct wqe *w, enum wqe_moment m)
 {

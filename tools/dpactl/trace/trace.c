@@ -208,13 +208,6 @@ static const char *make_request(struct recording *k)
 	return why;
 }
 
-static bool board_gone(struct ctl *c)
-{
-	struct stat st;
-
-	return stat(c->path, &st) || st.st_ino != c->b->ino || st.st_dev != c->b->dev;
-}
-
 /* ----------------------------------------------------------------- the recording */
 
 static void tell(struct recording *k, uint32_t procs)
