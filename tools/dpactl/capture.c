@@ -16,6 +16,7 @@
 #include <wire/pcap.h>
 #include "dpactl.h"
 #include "feed.h"
+#include "progress.h"
 #include "tables/tables.h"
 
 #define LOOK_NS	    5000000ull /* between two looks at the rings */
@@ -35,10 +36,11 @@ struct capture {
 	int listener;
 	struct source src[DPA_BOARD_PROCS];
 	int nsrc;
-	uint64_t packets, lost;
+	uint64_t packets, bytes, lost;
 	uint32_t gen;
 	bool told; /* the user sees that all processes are there */
 	uint8_t *buf;
+	struct progress progress;
 };
 
 /* One at a time: the name in the adapter state is that of a process that still listens. */
@@ -125,6 +127,7 @@ static bool drain_source(struct capture *k, struct source *s)
 			die(EXIT_NONE, "cannot write %s: %s", k->c->to, strerror(errno));
 		off += len;
 		k->packets++;
+		k->bytes += len;
 	}
 	return true;
 }
@@ -151,6 +154,7 @@ static void look_for_sources(struct capture *k)
 		if (s->fd >= 0)
 			hear_source(s);
 		if (s->ring && !drain_source(k, s)) {
+			progress_clear(&k->progress);
 			fprintf(stderr, "dpactl: process %u sends nonsense: left out\n", s->pid);
 			end_source(k, i);
 		} else if (s->fd < 0) { /* it hung up before that last look at its ring */
@@ -166,8 +170,28 @@ static void tell_sources(struct capture *k)
 	if (k->told || ask_waits_for(k->c, DPA_ASK_CAPTURE, k->gen))
 		return;
 	k->told = true;
+	progress_clear(&k->progress);
 	fprintf(stderr, "dpactl: capturing from %d process%s, Ctrl-C ends it\n", k->nsrc,
 		k->nsrc == 1 ? "" : "es");
+}
+
+/* Of processes that ended, and of those that are connected. */
+static uint64_t lost_so_far(const struct capture *k)
+{
+	uint64_t lost = k->lost;
+
+	for (int i = 0; i < k->nsrc; i++)
+		if (k->src[i].ring)
+			lost += atomic_load_explicit(&k->src[i].ring->lost, memory_order_relaxed);
+	return lost;
+}
+
+static void show_progress(struct capture *k)
+{
+	if (progress_due(&k->progress))
+		progress_show(&k->progress, "%llu packets, %llu KiB, %llu lost; Ctrl-C ends it",
+			      (unsigned long long)k->packets, (unsigned long long)k->bytes / 1024,
+			      (unsigned long long)lost_so_far(k));
 }
 
 bool board_gone(struct ctl *c)
@@ -185,6 +209,7 @@ static void run_capture(struct capture *k, uint64_t until, bool farewell)
 		look_for_sources(k);
 		if (!farewell)
 			tell_sources(k);
+		show_progress(k);
 		if (farewell ? !k->nsrc : (feed_stopped() || gone))
 			return;
 		if (feed_now_ns() >= until || (k->c->count && k->packets >= k->c->count))
@@ -226,6 +251,7 @@ void cmd_capture(struct ctl *c)
 	rc = dpa_board_ask_put(c->b, DPA_ASK_CAPTURE, name, &k.gen);
 	if (rc)
 		die(EXIT_NONE, "%s: %s", c->path, strerror(rc));
+	progress_begin(&k.progress);
 	run_capture(&k, until, false);
 	/* an adapter state that is gone has no process to notify */
 	if (!dpa_board_ask_put(c->b, DPA_ASK_CAPTURE, "", &gen))
@@ -233,6 +259,7 @@ void cmd_capture(struct ctl *c)
 	while (k.nsrc)
 		end_source(&k, k.nsrc - 1);
 	free(k.buf);
+	progress_clear(&k.progress);
 	fprintf(stderr, "dpactl: %llu packets, %llu lost\n", (unsigned long long)k.packets,
 		(unsigned long long)k.lost);
 	if (k.out != stdout && fclose(k.out))

@@ -8,6 +8,7 @@
 #include <sim/sim.h>
 #include "flowout.h"
 #include "plot.h"
+#include "progress.h"
 #include "recorder.h"
 #include "tables/tables.h"
 
@@ -204,20 +205,17 @@ static void write_page(FILE *out, struct recorder *r)
 
 /* ---------------------------------------------------------------------- record */
 
-/* A line that is written over, twice a second, where the errors go to a terminal. */
-static void progress(const struct recorder *r, const struct rec_sample *s, uint64_t *shown)
+static void show_progress(struct progress *p, const struct recorder *r, const struct rec_sample *s)
 {
 	uint64_t bytes = 0;
 
-	if (!isatty(STDERR_FILENO) || s->at - *shown < 500000000)
+	if (!progress_due(p))
 		return;
-	*shown = s->at;
 	for (uint32_t i = 0; i < r->flows; i++)
 		bytes += s->flow[i].bytes;
-	fprintf(stderr, "\r%llu.%llu s, %u flows, %llu Mbit/s, queue %llu KiB; Ctrl-C ends it   ",
-		(unsigned long long)(s->at / 1000000000),
-		(unsigned long long)(s->at / 100000000 % 10), r->flows,
-		(unsigned long long)(plot_mbits(bytes, s->ns) / 1000),
+	progress_show(
+		p, "%u samples of %u flows, %llu Mbit/s, queue %llu KiB; Ctrl-C ends it", r->n,
+		r->flows, (unsigned long long)(plot_mbits(bytes, s->ns) / 1000),
 		(unsigned long long)((s->queue_num ? s->queue_sum / s->queue_num : 0) / 1024));
 }
 
@@ -228,18 +226,18 @@ void pcc_record(struct ctl *c)
 	/* not before it begins: where it cannot, what the file has remains */
 	FILE *out = strcmp(to, "-") == 0 ? stdout : fopen(to, "we");
 	static struct rec_sample s;
-	uint64_t shown = 0;
+	struct progress p;
 	bool more;
 
 	if (!out)
 		die(EXIT_USAGE, "%s: %s", to, strerror(errno));
+	progress_begin(&p);
 	do {
 		more = rec_sample(r, &s);
 		rec_keep(r, &s);
-		progress(r, &s, &shown);
+		show_progress(&p, r, &s);
 	} while (more && (!c->seconds || s.at < c->seconds * UINT64_C(1000000000)));
-	if (shown)
-		fputc('\n', stderr);
+	progress_clear(&p);
 	if (!r->flows)
 		fprintf(stderr,
 			"no flow was paced: they are those to other hosts, and all of them in "

@@ -15,6 +15,7 @@
 #include <unistd.h>
 #include <dpa_mad.h>
 #include "dpactl.h"
+#include "progress.h"
 #include "tables/tables.h"
 #include "trace/output.h"
 #include "trace/record.h"
@@ -270,9 +271,13 @@ void cmd_report(struct ctl *c)
 	static struct store s;
 	struct json_object *all = sections(c);
 	const bool recorded = record(c, &s, all);
+	struct progress p;
 
 	open_output(&o, c->to);
+	progress_begin(&p);
+	progress_show(&p, "writing %zu events to %s", s.n, c->to);
 	write_report(o.f, all, recorded ? &s : NULL);
+	progress_clear(&p);
 	close_output(&o, c->to);
 	json_object_put(all);
 	store_free(&s);

@@ -339,6 +339,7 @@ static void wait_for_peer(const struct sweep_setup *s, struct child *peer, struc
 
 	while (!stopped && !peer->ended && now_ms() < end && !tcp_listens(peer->pid) &&
 	       !cm_listens(s)) {
+		s->tick(s->tick_arg);
 		nap();
 		reap(peer, none);
 	}
@@ -371,9 +372,11 @@ static void look_for_files(const struct sweep_shm *before, struct sweep_run *r)
 
 /* ----------------------------------------------------------------------- the run */
 
-static void wait_for(struct child *c, struct child *other, uint64_t end)
+static void wait_for(const struct sweep_setup *s, struct child *c, struct child *other,
+		     uint64_t end)
 {
 	while (!c->ended && !stopped && now_ms() < end) {
+		s->tick(s->tick_arg);
 		nap();
 		reap(c, other);
 	}
@@ -411,7 +414,7 @@ void sweep_run(const struct sweep_setup *s, const char *rule, struct sweep_run *
 	}
 	begin = now_ms();
 	c = start(s, s->program, output, calls, rule);
-	wait_for(&c, &peer, begin + s->limit_ms);
+	wait_for(s, &c, &peer, begin + s->limit_ms);
 	r->ms = (uint32_t)(now_ms() - begin);
 	if (!c.ended) {
 		r->end = stopped ? SWEEP_STOPPED : SWEEP_HANGS;
@@ -419,7 +422,7 @@ void sweep_run(const struct sweep_setup *s, const char *rule, struct sweep_run *
 		r->end = c.crashed ? SWEEP_SIGNAL : SWEEP_ENDED;
 		r->status = c.status;
 		if (peer.pid)
-			wait_for(&peer, &c, now_ms() + GRACE_MS);
+			wait_for(s, &peer, &c, now_ms() + GRACE_MS);
 		look_for_leaks(s, &c, &peer, r);
 	}
 	if (peer.pid) {

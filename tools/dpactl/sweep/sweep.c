@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
+#include "../progress.h"
 #include "sweep.h"
 
 #define EACH	     3	   /* calls of a name that fail, if --count is not given */
@@ -132,16 +133,25 @@ static void describe(const struct sweep_setup *s, const struct sweep_run *r, cha
 		snprintf(text + n, len - n, "; the peer waits");
 }
 
-static void show_progress(uint32_t i, uint32_t n, const char *rule)
-{
-	if (isatty(STDERR_FILENO))
-		fprintf(stderr, "\r\033[K%u of %u  %s", i, n, rule);
-}
+/* The line of the run that goes on. */
+struct line {
+	struct progress p;
+	uint32_t i, n; /* n: 0 in the first run */
+	const char *rule;
+	const struct tally *t;
+};
 
-static void end_progress(void)
+static void show_progress(void *arg)
 {
-	if (isatty(STDERR_FILENO))
-		fprintf(stderr, "\r\033[K");
+	struct line *l = arg;
+
+	if (!progress_due(&l->p))
+		return;
+	if (!l->n)
+		progress_show(&l->p, "the first run, in which nothing fails; Ctrl-C ends it");
+	else
+		progress_show(&l->p, "run %u of %u, %u hang, %u crash, %u leak: %s", l->i, l->n,
+			      l->t->of[HANGS], l->t->of[CRASHES], l->t->of[LEAKS], l->rule);
 }
 
 static struct json_object *run_json(const struct sweep_call *call, const char *rule,
@@ -174,7 +184,6 @@ static void show_run(struct ctl *c, struct json_object *list, const struct sweep
 {
 	char text[256];
 
-	end_progress();
 	if (c->json) {
 		json_object_array_add(list, run_json(call, rule, r, v));
 		return;
@@ -207,7 +216,8 @@ static void show_tally(struct ctl *c, struct json_object *list, const struct swe
 /* ------------------------------------------------------------------------- sweep */
 
 /* The first run: nothing fails, and it must end well. */
-static void first_run(struct ctl *c, struct sweep_setup *s, struct sweep_calls *calls)
+static void first_run(struct ctl *c, struct sweep_setup *s, struct sweep_calls *calls,
+		      struct progress *p)
 {
 	char path[SWEEP_PATH], text[256];
 	struct sweep_run r;
@@ -215,6 +225,7 @@ static void first_run(struct ctl *c, struct sweep_setup *s, struct sweep_calls *
 
 	s->limit_ms = c->seconds ? c->seconds * 1000 : FIRST_MS;
 	sweep_run(s, NULL, &r);
+	progress_clear(p);
 	snprintf(path, sizeof(path), "%s/calls", s->dir);
 	leaks = judge(&r, true) == LEAKS;
 	if (r.end == SWEEP_ENDED && !r.status && !leaks)
@@ -257,15 +268,18 @@ static void write_rule(const struct sweep_call *call, char rule[RULE_MAX])
 }
 
 static void one_call(struct ctl *c, const struct sweep_setup *s, const struct sweep_call *call,
-		     uint32_t i, uint32_t of, struct tally *t, struct json_object *list)
+		     uint32_t i, struct line *l, struct tally *t, struct json_object *list)
 {
 	char rule[RULE_MAX], path[SWEEP_PATH];
 	struct sweep_run r;
 	enum verdict v;
 
 	write_rule(call, rule);
-	show_progress(i + 1, of, rule);
+	l->i = i + 1;
+	l->rule = rule;
+	l->p.shown = 0; /* each rule is shown */
 	sweep_run(s, rule, &r);
+	progress_clear(&l->p);
 	if (r.end == SWEEP_STOPPED)
 		return;
 	snprintf(path, sizeof(path), "%s/calls", s->dir);
@@ -282,17 +296,20 @@ void cmd_sweep(struct ctl *c)
 	struct sweep_calls calls = {0};
 	struct sweep_setup s = {.program = c->program};
 	struct tally t = {0};
+	struct line l = {.t = &t};
 
 	if (c->peer)
 		s.peer = split_words(c->peer);
 	find_dpa_run(s.dpa_run);
 	sweep_begin();
 	make_folder(s.dir, sizeof(s.dir));
-	show_progress(0, 0, "the first run, in which nothing fails");
-	first_run(c, &s, &calls);
+	progress_begin(&l.p);
+	s.tick = show_progress;
+	s.tick_arg = &l;
+	first_run(c, &s, &calls, &l.p);
+	l.n = calls.num;
 	for (uint32_t i = 0; i < calls.num && !sweep_stopped() && !t.stuck; i++)
-		one_call(c, &s, &calls.call[i], i, calls.num, &t, list);
-	end_progress();
+		one_call(c, &s, &calls.call[i], i, &l, &t, list);
 	t.complete = t.runs == calls.num;
 	remove_folder(s.dir);
 	show_tally(c, list, &calls, &t);

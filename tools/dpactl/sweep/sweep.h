@@ -71,6 +71,8 @@ struct sweep_setup {
 	char dir[SWEEP_PATH - 40]; /* for files of the runs; 0700 */
 	char dpa_run[SWEEP_PATH];
 	uint32_t limit_ms;
+	void (*tick)(void *arg); /* called often while a run goes on */
+	void *tick_arg;
 };
 /*
  * Run the program, with a rule (NULL: none), on an adapter instance of its own. Waits for its end, at

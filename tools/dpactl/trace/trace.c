@@ -14,6 +14,7 @@
 #include <unistd.h>
 #include "../dpactl.h"
 #include "../feed.h"
+#include "../progress.h"
 #include "output.h"
 #include "record.h"
 #include "tables/tables.h"
@@ -35,7 +36,7 @@ struct recording {
 	uint64_t asked; /* ns: when it was */
 	uint32_t gen;	/* of the request; 0: none was made */
 	bool told;
-	uint64_t shown;
+	struct progress progress;
 };
 
 /* ---------------------------------------------------------------- processes */
@@ -212,19 +213,15 @@ static const char *make_request(struct recording *k)
 
 static void tell(struct recording *k, uint32_t procs)
 {
-	const bool tty = isatty(STDERR_FILENO);
-	const uint64_t now = feed_now_ns();
-
 	if (k->gen && !k->told && !ask_waits_for(k->c, DPA_ASK_TIMELINE, k->gen)) {
 		k->told = true;
+		progress_clear(&k->progress);
 		fprintf(stderr, "dpactl: recording %u process%s, Ctrl-C ends it\n", procs,
 			procs == 1 ? "" : "es");
 	}
-	if (!tty || k->c->program || now - k->shown < 500000000)
-		return;
-	k->shown = now;
-	fprintf(stderr, "\r%zu events of %u processes, %llu lost; Ctrl-C ends it   ", k->s->n,
-		k->s->procs, (unsigned long long)k->s->lost);
+	if (!k->c->program && progress_due(&k->progress)) /* the terminal is the program's */
+		progress_show(&k->progress, "%zu events of %u processes, %llu lost; Ctrl-C ends it",
+			      k->s->n, k->s->procs, (unsigned long long)k->s->lost);
 }
 
 /*
@@ -299,9 +296,11 @@ const char *trace_record(struct ctl *c, struct store *s, uint64_t ns)
 		close(k.listener);
 		return why;
 	}
+	progress_begin(&k.progress);
 	run(&k, ns ? feed_now_ns() + ns : UINT64_MAX);
 	end_request(&k);
 	end_processes(&k);
+	progress_clear(&k.progress);
 	if (k.child) { /* it goes on without us */
 		fprintf(stderr, "dpactl: %s still runs\n", c->program[0]);
 		k.child_status = EXIT_NONE;
@@ -309,8 +308,6 @@ const char *trace_record(struct ctl *c, struct store *s, uint64_t ns)
 	store_clock(s, false);
 	store_sort(s);
 	close(k.listener);
-	if (k.shown)
-		fputc('\n', stderr);
 	c->status = k.child_status;
 	return NULL;
 }
@@ -325,6 +322,7 @@ static bool is_page(const char *name)
 void cmd_trace(struct ctl *c)
 {
 	static struct store s;
+	struct progress p;
 	struct wqes w;
 	FILE *out = stdout;
 	const char *why;
@@ -340,10 +338,13 @@ void cmd_trace(struct ctl *c)
 		out = fopen(c->to, "we");
 	if (!out)
 		die(EXIT_USAGE, "cannot write %s: %s", c->to, strerror(errno));
+	progress_begin(&p);
+	progress_show(&p, "writing %zu events to %s", s.n, c->to);
 	wqes_find(&s, &w);
 	(is_page(c->to) ? trace_page : trace_json)(out, &s, &w);
 	if (out != stdout && fclose(out))
 		die(EXIT_NONE, "cannot write %s: %s", c->to, strerror(errno));
+	progress_clear(&p);
 	fprintf(stderr,
 		"dpactl: %zu events of %u processes, %zu WQEs; %llu lost, %llu skipped, %llu "
 		"beyond the limit\n",
