@@ -2,14 +2,16 @@
 /*
  * fuzz_watch.c - a poster that maps the queues of a QP and writes anything there (eu/watch.c and
  * the transport behind it): a GPU's kernel, for example. The other QP and all memory that A's keys
- * do not give must stay as they are.
+ * do not give must stay as they are, and the poster gets an error completion.
  *
- * Input: a byte for the QPs (enum fuzz_kind; XRC is not watched and counts as RC), then steps: a
- * byte (enum step and flags), a length, that number of bytes.
+ * Input: a byte for the QPs (enum fuzz_kind; XRC is not watched and counts as RC; GPU: as a kernel
+ * of GPUNetIO has them, gpu_queues.h), then steps: a byte (enum step and flags), a length, that
+ * number of bytes.
  */
 #include <stdlib.h>
 #include "ctx/qp.h"
 #include "eu/watch.h"
+#include "gpu_queues.h"
 #include "qps.h"
 #include "transport/api.h"
 
@@ -19,12 +21,14 @@ enum step {
 	POST,	  /* one block: bytes, put right as the flags ask */
 	GOOD,	  /* a WRITE of A's; two bytes: one of its own to change, and what to XOR it with */
 	WORD,	  /* the producer index: up to 8 bytes, added to the right one */
-	RECV,	  /* bytes over the receives and their index */
+	RECV,	  /* bytes over the receives and their index, or over what the flags name */
 	DOORBELL, /* bytes over the doorbell record */
 	DELIVER,  /* the packets arrive */
 	TICK,	  /* the next timer runs */
-	STEPS,
+	PEER,	  /* a message of B's: a byte for its kind, two for its length */
 };
+
+enum { GPU = 1 << 7 }; /* of the byte for the QPs; with RC */
 
 enum {
 	RIGHT_FRAME = 0x08,  /* index and length of the WQE */
@@ -32,6 +36,10 @@ enum {
 	RIGHT_REMOTE = 0x20, /* its target lies in B's memory; with RIGHT_LOCAL: its length, too */
 	AT_GUARDED = 0x40,   /* with one of the two: memory that may only be read, or has no key */
 	RINGS = 0x80,	     /* the right producer index afterwards, and the EU looks */
+	/* RECV, GPU: where the bytes go; the first one names the place */
+	AT_SEND_CQ = 0x08,
+	AT_RECV_CQ = 0x10,
+	AT_RECORD = 0x20, /* doorbell record of the SRQ */
 };
 
 #define SQ_BLOCKS (1u << TH_LOG_SQ)
@@ -39,6 +47,7 @@ enum {
 
 static uint64_t word __attribute__((aligned(8)));
 static uint8_t canary[CANARY]; /* no key is for it */
+static struct gpu_queues gpu;
 
 #define MUST(x)                                                                                    \
 	do {                                                                                       \
@@ -60,6 +69,12 @@ static void drain(struct fuzz *f)
 {
 	struct dpa_cqe e;
 
+	if (gpu.m) {
+		gpu_queues_drain(&gpu, f);
+		gpu_queues_check(&gpu);
+	}
+	while (th_poll(&f->th->b.scq, &e))
+		MUST(e.qpn == f->th->b.qp->qpn);
 	while (th_poll(&f->th->a.scq, &e))
 		MUST(e.qpn == f->th->a.qp->qpn);
 	while (th_poll(&f->th->a.rcq, &e))
@@ -119,6 +134,13 @@ static void put_right(struct fuzz *f, uint8_t how, uint8_t *w)
 	}
 }
 
+/* The poster wrote what the SQ has now. */
+static void posted(void)
+{
+	if (gpu.m)
+		gpu_queues_write(&gpu, gpu.m->sq, sizeof(gpu.m->sq), 0, gpu.m->sq, 0);
+}
+
 static void post(struct fuzz *f, uint8_t how, const uint8_t *p, size_t n)
 {
 	uint8_t w[DPA_WQEBB] __attribute__((aligned(16))) = {0};
@@ -126,6 +148,7 @@ static void post(struct fuzz *f, uint8_t how, const uint8_t *p, size_t n)
 	memcpy(w, p, n < sizeof(w) ? n : sizeof(w));
 	put_right(f, how, w);
 	memcpy(block_of(f, f->th->a.pi++), w, sizeof(w));
+	posted();
 }
 
 static void post_good(struct fuzz *f, const uint8_t *p, size_t n)
@@ -144,6 +167,7 @@ static void post_good(struct fuzz *f, const uint8_t *p, size_t n)
 	__atomic_store_n(&a->dbrec.sq_pi, pi, __ATOMIC_RELAXED); /* the device's */
 	if (n >= 2)
 		block_of(f, at)[p[0] % DPA_WQEBB] ^= p[1];
+	posted();
 }
 
 static void store_word(struct fuzz *f, const uint8_t *p, size_t n)
@@ -153,6 +177,24 @@ static void store_word(struct fuzz *f, const uint8_t *p, size_t n)
 	memcpy(&add, p, n < sizeof(add) ? n : sizeof(add));
 	__atomic_store_n(&word, f->th->a.pi + add, __ATOMIC_RELEASE);
 	look(f);
+}
+
+/* The index in the record of the SRQ moves by the first byte. */
+static void write_gpu(uint8_t how, const uint8_t *p, size_t n)
+{
+	struct gpu_memory *m = gpu.m;
+
+	if (!n)
+		return;
+	if (how & AT_SEND_CQ)
+		gpu_queues_write(&gpu, (uint8_t *)m->scq, sizeof(m->scq), p[0] * 61u, p, n);
+	else if (how & AT_RECV_CQ)
+		gpu_queues_write(&gpu, (uint8_t *)m->rcq, sizeof(m->rcq), p[0] * 61u, p, n);
+	else if (how & AT_RECORD)
+		gpu_queues_write(&gpu, (uint8_t *)&m->srq_rec, sizeof(m->srq_rec), p[0], p, n);
+	else
+		gpu_queues_write(&gpu, m->srq, sizeof(m->srq), p[0] * 5u, p, n);
+	__atomic_store_n(&m->srq_rec.rq_pi, m->srq_rec.rq_pi + (p[0] & 7), __ATOMIC_RELEASE);
 }
 
 static void write_receives(struct fuzz *f, const uint8_t *p, size_t n)
@@ -174,9 +216,31 @@ static void write_doorbell_record(struct fuzz *f, const uint8_t *p, size_t n)
 	dpa_hw_ring_rq(f->th->a.qp);
 }
 
+/* A receive of A's memory: a message of B's takes it, or what the poster wrote over it. */
+static void message_of_peer(struct fuzz *f, uint8_t how, const uint8_t *p, size_t n)
+{
+	static const uint8_t ops[] = {DPA_OP_SEND, DPA_OP_SEND_IMM, DPA_OP_RDMA_WRITE_IMM,
+				      DPA_OP_RDMA_WRITE, DPA_OP_RDMA_READ};
+	struct th_side *b = &f->th->b;
+	struct th_wr wr = {.flags = DPA_WQE_SIGNALED,
+			   .nsge = 1,
+			   .sge = {{(uintptr_t)b->mem, 0, b->key}},
+			   .raddr = (uintptr_t)f->th->a.mem,
+			   .rkey = f->th->a.key};
+
+	if (n < 3 || f->kind & KIND_TYPE)
+		return;
+	wr.op = ops[p[0] % sizeof(ops)];
+	wr.sge[0].length = (uint32_t)(p[1] | p[2] << 8) % 20000;
+	if (gpu.m && how & RIGHT_FRAME)
+		gpu_queues_recv(&gpu, f, 1, wr.sge[0].length);
+	if (th_post(b, &wr))
+		th_ring(b);
+}
+
 static void step(struct fuzz *f, uint8_t how, const uint8_t *p, size_t n)
 {
-	switch ((how & 7) % STEPS) {
+	switch (how & 7) {
 	case POST:
 		post(f, how, p, n);
 		break;
@@ -187,7 +251,10 @@ static void step(struct fuzz *f, uint8_t how, const uint8_t *p, size_t n)
 		store_word(f, p, n);
 		break;
 	case RECV:
-		write_receives(f, p, n);
+		if (gpu.m)
+			write_gpu(how, p, n);
+		else
+			write_receives(f, p, n);
 		break;
 	case DOORBELL:
 		write_doorbell_record(f, p, n);
@@ -198,6 +265,9 @@ static void step(struct fuzz *f, uint8_t how, const uint8_t *p, size_t n)
 	case TICK:
 		th_tick(f->th);
 		break;
+	case PEER:
+		message_of_peer(f, how, p, n);
+		break;
 	}
 	if (how & RINGS)
 		ring(f);
@@ -206,32 +276,9 @@ static void step(struct fuzz *f, uint8_t how, const uint8_t *p, size_t n)
 
 /* -------------------------------------------------------------------- whole */
 
-static void reset(struct th_side *s)
+static uint8_t last_status(const struct dpa_hw_cq *cq)
 {
-	const struct dpa_qp_attr a = {.state = DPA_QPS_RESET};
-
-	MUST(!dpa_hw_modify_qp(s->qp, &a, DPA_QPM_STATE));
-	s->pi = s->rpi = 0;
-	memset(&s->dbrec, 0, sizeof(s->dbrec));
-}
-
-static void connect_again(struct th_side *s)
-{
-	struct dpa_qp_attr a = {.access = TH_ALL,
-				.dest_qpn = s->other->qp->qpn,
-				.av = {.is_global = 1},
-				.port = 1,
-				.path_mtu = 3,
-				.max_rd_atomic = 4,
-				.max_dest_rd_atomic = 4};
-	uint32_t mask = DPA_QPM_STATE | DPA_QPM_ACCESS | DPA_QPM_RQ_PSN | DPA_QPM_SQ_PSN |
-			DPA_QPM_DEST_QPN | DPA_QPM_AV | DPA_QPM_PORT | DPA_QPM_PATH_MTU |
-			DPA_QPM_TIMEOUT | DPA_QPM_RETRY_CNT | DPA_QPM_RNR_RETRY |
-			DPA_QPM_MIN_RNR_TIMER | DPA_QPM_MAX_RD_ATOMIC | DPA_QPM_MAX_DEST_RD_ATOMIC;
-
-	memcpy(a.av.dgid, th_gid[0], 16);
-	for (a.state = DPA_QPS_INIT; a.state <= DPA_QPS_RTS; a.state++, mask = DPA_QPM_STATE)
-		MUST(!dpa_hw_modify_qp(s->qp, &a, mask));
+	return cq->buf[(cq->pi - 1) & ((1u << GPU_LOG_CQ) - 1)].status;
 }
 
 /* After a reset nothing of the garbage is left: a WRITE completes. An invalidated key is replaced. */
@@ -240,16 +287,49 @@ static void works_again(struct fuzz *f)
 	struct th_side *a = &f->th->a, *b = &f->th->b;
 	struct dpa_cqe e;
 
-	reset(a);
-	reset(b);
+	fuzz_reset(a);
+	fuzz_reset(b);
 	drain(f);
-	connect_again(a);
-	connect_again(b);
+	fuzz_connect(f, a);
+	fuzz_connect(f, b);
 	th_fill(b->mem, 5000, 8);
 	th_fill(a->mem, 5000, 9);
 	th_send(a, DPA_OP_RDMA_WRITE, 0, 5000, 0);
+	posted();
 	th_settle(f->th);
-	MUST(th_poll(&a->scq, &e) && e.status == DPA_CQE_OK && th_check(b->mem, 5000, 9));
+	if (gpu.m)
+		MUST(gpu.scq->pi == gpu.scq_ci + 1 && last_status(gpu.scq) == DPA_CQE_OK);
+	else
+		MUST(th_poll(&a->scq, &e) && e.status == DPA_CQE_OK);
+	MUST(th_check(b->mem, 5000, 9));
+	drain(f);
+}
+
+/* So does a receive, behind those that the poster spoiled. */
+static void receives_again(struct fuzz *f)
+{
+	struct th_side *a = &f->th->a, *b = &f->th->b;
+	struct dpa_cqe e;
+
+	th_fill(a->mem, 3000, 5);
+	th_fill(b->mem, 3000, 6);
+	gpu_queues_recv(&gpu, f, 77, 3000);
+	th_send(b, DPA_OP_SEND, 0, 3000, 0);
+	th_settle(f->th);
+	MUST(gpu.rcq->pi == gpu.rcq_ci + 1 && last_status(gpu.rcq) == DPA_CQE_OK);
+	MUST(th_poll(&b->scq, &e) && e.status == DPA_CQE_OK && th_check(a->mem, 3000, 6));
+	drain(f);
+}
+
+/* A's WQEs end: those that the poster has shown are done, or an error reports them. */
+static void ends(struct fuzz *f)
+{
+	const struct dpa_hw_qp *qp = f->th->a.qp;
+
+	if (qp->state == DPA_QPS_ERR)
+		MUST(gpu.failed || f->th->events[DPA_EVENT_QP_FATAL & 63] ||
+		     f->th->events[DPA_EVENT_QP_ACCESS_ERR & 63] ||
+		     f->th->events[DPA_EVENT_QP_REQ_ERR & 63]);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
@@ -260,6 +340,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (size < 3)
 		return 0;
 	fuzz_begin(&f, (data[0] & KIND_TYPE) == KIND_TYPE ? data[0] & ~KIND_TYPE : data[0]);
+	gpu.m = NULL;
+	if (f.kind & GPU && !(f.kind & KIND_TYPE))
+		gpu_queues_make(&gpu, &f);
 	th_fill(canary, sizeof(canary), 2);
 	for (uint32_t i = 0; i < 8; i++)
 		fuzz_more(&f, 1); /* a receive */
@@ -278,9 +361,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	th_settle(f.th);
 	drain(&f);
 	MUST(th_check(canary, sizeof(canary), 2));
-	if (!(f.kind & (KIND_TYPE | KIND_LOSSY | KIND_WIRE)))
+	if (gpu.m)
+		ends(&f);
+	if (!(f.kind & (KIND_TYPE | KIND_LOSSY | KIND_WIRE))) {
 		works_again(&f);
+		if (gpu.m)
+			receives_again(&f);
+	}
 	MUST(!dpa_hw_watch_sq(f.th->a.qp, NULL));
+	if (gpu.m)
+		gpu_queues_free(&gpu, &f);
 	fuzz_end(&f);
 	return 0;
 }
