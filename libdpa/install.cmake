@@ -34,6 +34,8 @@ add_library(flexio_static STATIC dev/flexio.c)
 set_target_properties(flexio_static PROPERTIES OUTPUT_NAME flexio)
 install(TARGETS dpa LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR})
 add_library(doca_gpunetio_device STATIC gpu/device.c)
+# Build files of GPUNetIO programs look for it in the libdir of doca-gpunetio.pc.
+set_target_properties(doca_gpunetio_device PROPERTIES ARCHIVE_OUTPUT_DIRECTORY ${CMAKE_LIBRARY_OUTPUT_DIRECTORY})
 install(TARGETS flexio_static doca_gpunetio_device ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR})
 
 # dpa_pc(FILE LIB REQUIRES DESCRIPTION)
