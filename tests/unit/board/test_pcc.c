@@ -329,7 +329,7 @@ static uint32_t take_all(struct dpa_pcc_image *img, struct dpa_pcc_report *out, 
 	return got;
 }
 
-Test(board_pcc, events_come_in_order_and_a_full_ring_says_so)
+Test(board_pcc, events_come_in_order_and_a_full_ring_is_reported)
 {
 	struct dpa_pcc_report out[DPA_BOARD_PCC_RING + 1], e = event;
 	struct dpa_pcc_image *img = load();
@@ -446,7 +446,7 @@ static void report_and_die(void *arg)
 }
 
 /* The next process takes over the process index and its ring. */
-Test(board_pcc, a_ring_whose_writer_was_killed_serves_the_next_one)
+Test(board_pcc, a_ring_of_a_killed_writer_serves_the_next_one)
 {
 	struct dpa_pcc_report out[DPA_BOARD_PCC_RING];
 	struct dpa_pcc_image *img = load();

@@ -96,7 +96,7 @@ Test(board_proc, table_is_full)
 }
 
 /* Each open checks some processes for dead ones, not all, and each time others. */
-Test(board_proc, the_dead_are_found_in_turn)
+Test(board_proc, dead_processes_are_found_round_robin)
 {
 	enum { N = 1000 };
 	struct dpa_board *a = bt_open(), *b;

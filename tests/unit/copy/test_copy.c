@@ -153,7 +153,7 @@ static void pieces(void)
 	cr_expect_eq(dpa_copy_out_v(hw, at(2 * PAGE - 6), v, 4, n), EFAULT);
 }
 
-Test(copy, several_pieces)
+Test(copy, several_segments)
 {
 	each_way(pieces);
 }

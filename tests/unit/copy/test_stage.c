@@ -88,7 +88,7 @@ Test(stage, in_the_order_in_which_they_came)
 	cr_expect_eq(*(uint32_t *)(void *)(mem + 64), 40);
 }
 
-Test(stage, a_piece_has_its_size)
+Test(stage, a_segment_has_its_size)
 {
 	const uint32_t most = DPA_STAGE_BYTES - 16;
 	uint8_t *src = malloc(DPA_STAGE_BYTES);

@@ -167,7 +167,7 @@ Test(eu_pcc, on_an_eu_by_eu_placement)
  * An application that polls takes packets from the socket as well, and reports their events itself:
  * it does not hand them to the EU.
  */
-Test(eu_pcc, what_the_application_takes_is_told_by_it)
+Test(eu_pcc, taken_completions_are_reported_by_the_application)
 {
 	setup();
 	cr_assert_eq(dpa_hw_set_placement(th->a.qp, DPA_PLACE_EU, 0), 0);

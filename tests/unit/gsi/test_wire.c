@@ -51,7 +51,7 @@ Test(gsi_wire, out)
 }
 
 /* The kernel passes it to any process of the board that has the port open: by the sender's port. */
-Test(gsi_wire, in_to_whose_it_is)
+Test(gsi_wire, a_mad_reaches_the_process_of_its_port)
 {
 	struct dpa_gsi_service s = gt_service(7174);
 	uint8_t mad[DPA_MAD_BYTES];

@@ -114,7 +114,7 @@ Test(frames, no_more_than_there_is_room_for)
 }
 
 /* The last ACK of a process that ended was held back, and its peer's request failed before. */
-Test(frames, who_ends_is_heard_out)
+Test(frames, frames_of_an_ending_peer_arrive)
 {
 	static struct dpa_peer ends = {.hw = &hw}, stays = {.hw = &hw};
 

@@ -142,7 +142,7 @@ Test(model, rules_of_peers)
 }
 
 /* As with faults: frames that a process sent before its end arrive. */
-Test(model, who_ends_is_heard_out)
+Test(model, frames_of_an_ending_peer_arrive)
 {
 	static struct dpa_peer ends = {.hw = &hw}, stays = {.hw = &hw};
 

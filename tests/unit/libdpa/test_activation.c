@@ -150,7 +150,7 @@ Test(activation, unread_at_request_is_an_activation_after_this_one)
 	cr_assert_eq(settle(), 1);
 }
 
-Test(activation, what_is_taken_after_the_request_is_not_owed)
+Test(activation, completions_taken_after_the_request_are_not_pending)
 {
 	dpa_act_set_running(&act);
 	body = request_and_take;

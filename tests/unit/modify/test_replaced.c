@@ -168,7 +168,7 @@ static void teardown(void)
 
 TestSuite(replaced, .init = setup, .fini = teardown);
 
-Test(replaced, who_waits_for_the_first_one_is_told)
+Test(replaced, a_waiter_for_the_first_one_is_notified)
 {
 	struct dpa_peer *first = dpa_peer_get(hw, SLOT, 5), *second;
 	struct dpa_hw_qp *waits, *other;
@@ -193,7 +193,7 @@ Test(replaced, who_waits_for_the_first_one_is_told)
 }
 
 /* Its lock byte is released later than its sockets: it is checked again. */
-Test(replaced, a_suspect_peer_stays_one_while_the_board_says_it_lives)
+Test(replaced, a_suspect_peer_stays_one_while_the_board_has_it_alive)
 {
 	struct dpa_peer *p = dpa_peer_get(hw, SLOT, 5);
 	struct dpa_hw_qp *qp = qp_of(p, 0);

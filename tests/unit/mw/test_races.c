@@ -235,7 +235,7 @@ static void *binds_under_a(void *arg)
 	return NULL;
 }
 
-Test(mw_races, who_binds_does_not_wait_for_who_binds, .timeout = 120)
+Test(mw_races, two_binds_do_not_wait_for_each_other, .timeout = 120)
 {
 	uint64_t va = (uintptr_t)th->a.mem, addr;
 

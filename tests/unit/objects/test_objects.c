@@ -136,7 +136,7 @@ Test(objects, a_call_during_a_device_failure)
  * ones, so that the paths between hosts share the load; each keeps its own, so that its packets
  * stay in order.
  */
-Test(objects, qps_take_the_lanes_in_turn_and_keep_them)
+Test(objects, qps_take_the_rings_round_robin_and_keep_them)
 {
 	static const uint32_t states[] = {DPA_QPS_INIT, DPA_QPS_ERR, DPA_QPS_RESET};
 	struct dpa_qp_attr_create a = qp_attr();

@@ -60,7 +60,7 @@ TestSuite(queue_memory, .init = setup, .fini = teardown);
 #define BLOCKS	   (1u << LOG_BLOCKS)
 
 /* No block is allocated twice; freed blocks are merged again. */
-Test(buddy, random_pieces_never_overlap)
+Test(buddy, random_blocks_never_overlap)
 {
 	static uint16_t owner[BLOCKS]; /* 0: free, else its allocation + 1 */
 	static struct {
@@ -102,7 +102,7 @@ Test(buddy, random_pieces_never_overlap)
 }
 
 /* Memory that is no allocation is not freed. */
-Test(buddy, gives_back_pieces_only)
+Test(buddy, frees_only_allocated_blocks)
 {
 	struct dpa_buddy b;
 	uint32_t at;

@@ -229,7 +229,7 @@ Test(pages, realloc_by_mremap_grows_with_zeros)
 }
 
 /* The application unmaps, moves, grows and protects shared memory. */
-Test(pages, what_the_application_did_meanwhile_is_kept)
+Test(pages, changes_of_the_application_meanwhile_survive)
 {
 	for (int how = DPA_BACK_COPIED; how <= DPA_BACK_PLACED; how++) {
 		uint8_t *p, *q, *other;

@@ -91,7 +91,7 @@ static void *deaf(void *arg)
 	return arg;
 }
 
-Test(rest, who_does_not_rest_is_not_waited_for_long)
+Test(rest, the_wait_for_a_busy_thread_is_bounded)
 {
 	pthread_t t;
 

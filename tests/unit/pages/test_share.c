@@ -116,7 +116,7 @@ static bool is_private(uint8_t *p)
 	return forgot;
 }
 
-Test(share, what_the_region_says)
+Test(share, conditions_of_the_region)
 {
 	const uint32_t local = DPA_ACCESS_LOCAL_WRITE;
 	uint8_t *p;
@@ -141,7 +141,7 @@ Test(share, what_the_region_says)
 /*
  * The case of a process without another thread is in vt_share: here the test's runner has threads.
  */
-Test(share, what_the_process_says)
+Test(share, conditions_of_the_process)
 {
 	pthread_t t;
 	sem_t over;

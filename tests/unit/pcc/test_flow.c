@@ -108,7 +108,7 @@ Test(pcc_flow, asking_often_costs_no_rate)
 	cr_expect_leq(sent, 125000u + dpa_pcc_burst(&f) + 1000);
 }
 
-Test(pcc_flow, a_piece_larger_than_a_burst_is_paid_off_afterwards)
+Test(pcc_flow, a_segment_above_the_burst_is_paced_afterwards)
 {
 	struct dpa_pcc_flow f;
 	uint64_t wait;
@@ -188,7 +188,7 @@ Test(pcc_flow, a_limit_that_begins_late_finds_no_savings)
 }
 
 /* No algorithm stops a flow or exceeds the bounds. */
-Test(pcc_flow, answers_are_kept_to_the_bounds)
+Test(pcc_flow, answers_are_clamped_to_the_bounds)
 {
 	struct dpa_pcc_flow f;
 

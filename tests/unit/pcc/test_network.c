@@ -77,7 +77,7 @@ Test(pcc_network, a_window_alone_fills_the_queue)
 }
 
 /* CNPs stop when others leave: the remaining flow takes their share, then needs no pacing. */
-Test(pcc_network, who_stays_takes_what_others_leave)
+Test(pcc_network, a_remaining_flow_takes_the_free_rate)
 {
 	struct net *n = net_new(8, &dpa_pcc_dcqcn);
 

@@ -15,7 +15,7 @@ Test(pcc_np, only_ce_is_a_mark)
 	}
 }
 
-Test(pcc_np, one_answer_a_gap)
+Test(pcc_np, one_answer_an_interval)
 {
 	struct dpa_np_flow np = {0};
 	unsigned marked = 0, answers = 0;
@@ -35,7 +35,7 @@ Test(pcc_np, one_answer_a_gap)
 	cr_expect(answers >= 190 && answers <= 200, "%u", answers);
 }
 
-Test(pcc_np, flows_do_not_share_the_gap)
+Test(pcc_np, flows_do_not_share_the_interval)
 {
 	struct dpa_np_flow a = {0}, b = {0};
 
@@ -44,7 +44,7 @@ Test(pcc_np, flows_do_not_share_the_gap)
 	cr_expect_not(dpa_cnp_np(&a, DPA_ECN_CE, 6) & DPA_NP_ANSWER);
 }
 
-Test(pcc_np, an_answer_that_did_not_leave_is_owed)
+Test(pcc_np, an_answer_that_did_not_leave_is_pending)
 {
 	struct dpa_np_flow np = {0};
 

@@ -302,7 +302,7 @@ Test(nl, settings_of_real_devices_pass)
 	fake_free(f);
 }
 
-Test(nl, the_kernel_says_no_more)
+Test(nl, the_kernel_ends_the_dump)
 {
 	struct fake *f = fake_new();
 	struct req r = about(NLDEV_GET, ONE, 3), dev = kernel_device(3, "mlx5_3", 0);

@@ -85,7 +85,7 @@ Test(preload_walk, nftw_changes_folders)
 	cr_expect_eq(seen.elsewhere, 0);
 }
 
-Test(preload_walk, nftw_ends_when_told)
+Test(preload_walk, nftw_ends_when_the_callback_asks)
 {
 	seen.stop = 42;
 	cr_expect_eq(nftw(FOLDER, note, 8, FTW_PHYS), 42);

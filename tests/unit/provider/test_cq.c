@@ -145,7 +145,7 @@ Test(cq, an_empty_poll_drives_progress_and_looks_again)
 	teardown(&s);
 }
 
-Test(cq, who_always_finds_something_drives_progress_too)
+Test(cq, a_poller_that_always_finds_entries_drives_progress_too)
 {
 	struct cq_setup s;
 	struct ibv_wc wc;
@@ -495,7 +495,7 @@ Test(cq_ex, single_threaded_takes_no_lock)
 }
 
 /* A poller that always found an entry starved arriving packets. */
-Test(cq_ex, who_always_finds_something_drives_progress_too)
+Test(cq_ex, a_poller_that_always_finds_entries_drives_progress_too)
 {
 	struct ibv_context *ctx = fake_open();
 	struct ibv_cq_init_attr_ex attr = {.cqe = 8, .wc_flags = IBV_WC_STANDARD_FLAGS};

@@ -141,7 +141,7 @@ Test(mw, type_2_takes_8_bits_of_the_key)
 }
 
 /* The application may write any value to the field. */
-Test(mw, a_window_is_freed_whatever_its_key_says)
+Test(mw, a_window_is_freed_with_any_key)
 {
 	struct mw_setup m;
 	uint32_t first;

@@ -138,7 +138,7 @@ Test(qp, values_out_of_range)
 }
 
 /* The device's state counts: it changes on its own when work fails. */
-Test(qp, the_device_knows_the_state)
+Test(qp, the_device_has_the_state)
 {
 	struct fake_setup s;
 	struct ibv_qp_attr a = {.qp_state = IBV_QPS_RTS};

@@ -44,7 +44,7 @@ static void expect_received(struct door *d, uint64_t wr_id, uint8_t value)
 
 /* An attacker could choose 1,024 PSNs at a time: 16,384 datagrams hit every connection. */
 /* IBA 9.7.4 (expected) */
-Test(security_ahead, nothing_from_elsewhere_is_kept)
+Test(security_ahead, packets_from_elsewhere_are_not_queued)
 {
 	struct door *d = door_of(DPA_QP_RC);
 
@@ -101,7 +101,7 @@ Test(security_ahead, a_stranger_uses_up_no_nak)
 /*
  * Packets of the peer itself are queued as before: their port is that of the last packet in order.
  */
-Test(security_ahead, what_the_peer_sends_is_kept)
+Test(security_ahead, packets_of_the_peer_are_queued)
 {
 	struct door *d = door_of(DPA_QP_RC);
 
@@ -133,7 +133,7 @@ Test(security_ahead, a_packet_in_order_renews_the_port)
 }
 
 /* A queued packet did not arrive in order: it does not set the source port. */
-Test(security_ahead, what_was_kept_renews_nothing)
+Test(security_ahead, queued_packets_renew_nothing)
 {
 	struct door *d = door_of(DPA_QP_RC);
 
@@ -174,7 +174,7 @@ Test(security_ahead, before_anything_came_in_order)
 }
 
 /* The attacker sends from the peer's port, too: one of the copies is forged. */
-Test(security_ahead, of_copies_that_differ_none_is_kept)
+Test(security_ahead, of_different_copies_none_is_queued)
 {
 	struct door *d = door_of(DPA_QP_RC);
 
@@ -238,7 +238,7 @@ Test(security_ahead, copies_differ_in_any_field)
 }
 
 /* A packet that another user of this host forwarded: that user can write any port into it. */
-Test(security_ahead, what_another_user_passed_on_is_not_kept)
+Test(security_ahead, packets_passed_on_by_another_user_are_not_queued)
 {
 	struct door *d = door_of(DPA_QP_RC);
 

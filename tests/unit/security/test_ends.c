@@ -44,7 +44,7 @@ static uint32_t taken(const struct dpa_hw *hw)
 }
 
 /* They were dropped, not freed: after 16 MiB nothing was queued any more. */
-Test(security_ends, what_was_kept_goes_with_its_qp)
+Test(security_ends, queued_packets_go_with_their_qp)
 {
 	struct th *th = th_new(&(struct th_opt){0});
 
@@ -89,7 +89,7 @@ Test(security_ends, an_ack_that_waits_is_sent_before_its_qp_ends)
 }
 
 /* A separate ring may be waiting for more packets, with that ACK in it, when the process ends. */
-Test(security_ends, no_lane_waits_for_company_when_a_qp_ends)
+Test(security_ends, no_ring_waits_when_a_qp_ends)
 {
 	struct th *th = th_new(&(struct th_opt){0});
 
@@ -103,7 +103,7 @@ Test(security_ends, no_lane_waits_for_company_when_a_qp_ends)
  * An attacker that guesses PSNs hits one in 2^24; if each packet out of order were queued, one in
  * two would be executed in order.
  */
-Test(security_ends, what_is_far_ahead_is_not_kept)
+Test(security_ends, packets_far_ahead_are_not_queued)
 {
 	struct th *th = th_new(&(struct th_opt){0});
 

@@ -291,7 +291,7 @@ Test(security_frames, replayed_packets)
 }
 
 /* Flooding with requests that need answers: the pending answers have a bound, for any requests. */
-Test(security_frames, what_is_owed_has_a_bound)
+Test(security_frames, pending_answers_have_a_bound)
 {
 	struct door *d = door_of(DPA_QP_RC);
 	struct dpa_resp *r = &d->th->b.qp->resp;

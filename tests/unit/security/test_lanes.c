@@ -33,7 +33,7 @@ static void slot(struct th *th, uint32_t psn, uint8_t flags, const void *data, u
  * Segments are pointers into the receiving process: a sender that could set them would read all of
  * its memory.
  */
-Test(security_lanes, no_pointer_is_taken_from_a_lane)
+Test(security_lanes, no_pointer_is_taken_from_a_ring)
 {
 	struct th *th = th_new(&(struct th_opt){.psn = 0});
 	static uint8_t secret[256];
@@ -55,7 +55,7 @@ Test(security_lanes, no_pointer_is_taken_from_a_lane)
  * Packets from the wire are queued out of order; the length of the segments was chosen by the
  * sender.
  */
-Test(security_lanes, nothing_is_kept_off_a_lane)
+Test(security_lanes, nothing_of_a_ring_is_queued)
 {
 	struct th *th = th_new(&(struct th_opt){.psn = 0});
 	static uint8_t much[65536];

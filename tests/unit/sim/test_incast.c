@@ -153,7 +153,7 @@ static double rate_at(struct dpa_sim *sim, uint32_t flow, uint32_t ms)
  * The paper's additive increase: R_AI in each 55 us. A second flow meets one that has the link; both are
  * cut four or five times at once, and rise side by side from there.
  */
-Test(incast, two_flows_rise_as_the_paper_says)
+Test(incast, two_flows_rise_as_in_the_paper)
 {
 	struct dpa_sim *sim = start("flow = start=0\nflow = start=50ms");
 	double at = rate_at(sim, 0, 55), published = 40e6 / 55e-6;

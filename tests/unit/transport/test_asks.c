@@ -209,7 +209,7 @@ Test(transport_asks, a_peer_that_was_set_up_again)
  * One NAK for each gap: it was sent to the previous connection of this requester. The recovery must
  * not depend on the watchdog, which needs rings that other QPs do not use.
  */
-Test(transport_asks, a_gap_whose_nak_has_left)
+Test(transport_asks, a_hole_with_its_nak_sent)
 {
 	for (size_t o = 0; o < NOPS; o++) {
 		struct th *th = skewed(0xffffce, false); /* 50 ahead */
@@ -229,7 +229,7 @@ Test(transport_asks, a_gap_whose_nak_has_left)
 /*
  * Packets after a request that got an RNR NAK need no hint of their own while that NAK is pending.
  */
-Test(transport_asks, no_hints_beside_a_nak_that_is_owed)
+Test(transport_asks, no_hints_beside_a_pending_nak)
 {
 	struct th *th = skewed(0, false);
 	struct th_pkt p;
@@ -241,7 +241,7 @@ Test(transport_asks, no_hints_beside_a_nak_that_is_owed)
 	th_deliver(&th->a);
 	for (; th_take_any(&th->b, &p); n++)
 		cr_expect_eq(p.s.opcode, DPA_BTH_ACK, "%02x", p.s.opcode);
-	cr_expect_eq(n, 1u, "%u words for one gap", n);
+	cr_expect_eq(n, 1u, "%u words for one hole", n);
 	th_free(th);
 }
 
@@ -351,7 +351,7 @@ Test(transport_asks, looked_comes_behind_acks_that_wait_for_company)
 }
 
 /* An answer that is pending for lack of room: LOOKED comes, but not before it. */
-Test(transport_asks, looked_follows_an_answer_that_was_owed)
+Test(transport_asks, a_check_follows_a_pending_answer)
 {
 	struct th *th = skewed(0, false);
 	struct dpa_lane_shm *shm = &th->lanes[th->b.qp->lane];
@@ -462,7 +462,7 @@ Test(transport_asks, packets_may_be_lost_from_now_on)
  * ACKs that found no room: one was dropped if its QP's requester looked for the peer again at that
  * moment, and an operation that was carried out cost a retry.
  */
-Test(transport_asks, an_ack_that_comes_back_to_a_qp_without_a_lane)
+Test(transport_asks, an_ack_to_a_qp_without_a_ring)
 {
 	struct th *th = skewed(0, false);
 	struct dpa_tx *tx = &th->peer->tx[th->b.qp->lane];

@@ -108,7 +108,7 @@ Test(transport_completer, reserved_nak_codes_are_ignored)
 /* --------------------------------------------------------------------- RNR */
 
 /* IBA 9.7.5 (rnr-timer), 9.7.6 (rnr-wait) */
-Test(transport_completer, rnr_waits_as_long_as_it_was_told)
+Test(transport_completer, rnr_waits_for_the_timer_of_the_nak)
 {
 	for (uint8_t code = 0; code < 32; code++) {
 		struct th *th = rc();
@@ -269,7 +269,7 @@ Test(transport_completer, progress_within_a_read_restores_the_retries)
 /* -------------------------------------------------------- READs and atomics */
 
 /* IBA 9.4 (read-response) */
-Test(transport_completer, a_read_response_in_pieces)
+Test(transport_completer, a_read_response_in_several_packets)
 {
 	static const uint32_t cuts[][4] = {{16, 0}, {8, 8, 0}, {1, 7, 8, 0}, {8, 1, 7, 0}};
 

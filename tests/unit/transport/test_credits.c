@@ -38,7 +38,7 @@ static void sends(struct th *th, uint32_t n)
 }
 
 /* IBA 9.7.5 (credits) */
-Test(transport_credits, an_ack_says_how_many_receives_there_are)
+Test(transport_credits, an_ack_has_the_number_of_receives)
 {
 	for (uint32_t n = 1; n <= 64; n++) {
 		struct th *th = wire();

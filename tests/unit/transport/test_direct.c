@@ -372,7 +372,7 @@ Test(transport_direct, a_large_one_waits_no_longer_than_that)
 }
 
 /* Each failed try means a wait for all outstanding operations: tries become rarer. */
-Test(transport_direct, who_never_may_is_asked_ever_more_seldom)
+Test(transport_direct, tries_without_permission_become_rarer)
 {
 	struct th *th = direct(DPA_QP_RC);
 	struct th_wr wr = a_write(th, 100000);

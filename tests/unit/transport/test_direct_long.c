@@ -89,7 +89,7 @@ Test(transport_direct_long, a_long_one_goes_in_several_calls)
 }
 
 /* The responder reports a region that is removed in the middle. */
-Test(transport_direct_long, a_long_one_whose_region_goes)
+Test(transport_direct_long, the_region_of_a_long_operation_is_deregistered)
 {
 	struct th *th = begun(DPA_OP_RDMA_WRITE);
 

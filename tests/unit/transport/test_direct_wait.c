@@ -182,7 +182,7 @@ static bool taken_back(const struct watched *w)
 	return atomic_load(w->grant) != w->grant_was || atomic_load(w->gen) != w->gen_was;
 }
 
-Test(transport_direct_wait, a_revoking_verb_waits_for_who_is_at_work)
+Test(transport_direct_wait, a_revoking_verb_waits_for_an_initiator_in_the_call)
 {
 	for (int v = 0; v < VERBS; v++) {
 		struct th *th = direct();
@@ -262,7 +262,7 @@ static void end_other(struct th *th, struct dpa_hw *hw, struct dpa_peer *p)
  * A stopped initiator is at the entry of the kernel, and checks again when it continues. It is a
  * child that opens the device again, of a thread that was an initiator itself.
  */
-Test(transport_direct_wait, who_is_stopped_is_not_waited_for, .timeout = 60)
+Test(transport_direct_wait, a_stopped_initiator_is_not_waited_for, .timeout = 60)
 {
 	struct th *th = direct();
 	struct dpa_peer *p;
@@ -292,7 +292,7 @@ Test(transport_direct_wait, who_is_stopped_is_not_waited_for, .timeout = 60)
 	end_other(th, hw, p);
 }
 
-Test(transport_direct_wait, who_is_dead_is_not_waited_for, .timeout = 60)
+Test(transport_direct_wait, a_dead_initiator_is_not_waited_for, .timeout = 60)
 {
 	struct th *th = direct();
 	struct dpa_peer *p;
@@ -382,7 +382,7 @@ Test(transport_direct_wait, the_bound_is_for_all_processes, .timeout = 60)
 }
 
 /* Beside threads that the wait gave up on, it waits for one that works. */
-Test(transport_direct_wait, who_is_given_up_hides_nobody, .timeout = 60)
+Test(transport_direct_wait, an_abandoned_initiator_hides_no_other, .timeout = 60)
 {
 	struct th *th = direct();
 	struct revoker r = {.th = th, .verb = ERROR};

@@ -220,7 +220,7 @@ static void until_underway(struct two *t, struct fm *m)
 }
 
 /* While the copy runs there is neither a completion nor an ACK. */
-Test(transport_foreign, nothing_is_told_before_the_copy)
+Test(transport_foreign, nothing_is_reported_before_the_copy)
 {
 	struct dpa_sge into;
 	struct dpa_cqe e;
@@ -469,7 +469,7 @@ static struct dpa_cqe fails_in_the_middle(struct two *t, uint8_t op)
 	return until_cqe(t, op == DPA_OP_SEND ? &t->th->b.rcq : &t->th->a.scq);
 }
 
-Test(transport_foreign, a_message_that_fails_in_the_middle_says_so, .timeout = 60)
+Test(transport_foreign, a_failure_in_the_middle_of_a_message_is_reported, .timeout = 60)
 {
 	static const uint8_t ops[] = {DPA_OP_RDMA_READ, DPA_OP_SEND};
 
@@ -486,7 +486,7 @@ Test(transport_foreign, a_message_that_fails_in_the_middle_says_so, .timeout = 6
 }
 
 /* The next CQE of the SQ reports an unsignaled READ, not that of an earlier receive. */
-Test(transport_foreign, a_fault_is_told_in_its_own_queue, .timeout = 60)
+Test(transport_foreign, a_fault_is_reported_in_its_own_queue, .timeout = 60)
 {
 	struct two t;
 	struct dpa_cqe e;

@@ -430,7 +430,7 @@ Test(transport_kept, no_receive_for_the_missing_one)
 
 /* One of the queued packets finds no receive. */
 /* IBA 9.7.5 (rnr) */
-Test(transport_kept, no_receive_for_a_kept_one)
+Test(transport_kept, no_receive_for_an_out_of_order_packet)
 {
 	for (uint32_t n = 1; n < 5; n++) {
 		struct th *th = wire();
@@ -459,7 +459,7 @@ Test(transport_kept, no_receive_for_a_kept_one)
 
 /* A packet is checked in its order, by the same rule: one path MTU. */
 /* IBA C9-92, 9.9 (behind) */
-Test(transport_kept, a_bad_one_is_judged_in_its_turn)
+Test(transport_kept, a_bad_out_of_order_packet_is_checked_in_order)
 {
 	static const struct {
 		uint8_t op;
@@ -568,7 +568,7 @@ static bool goes_on_at_once(struct th *th, uint32_t n)
  * A peer that had queued packets once was expected to queue them for ever: with its queue full,
  * each lost packet after the first cost a timer.
  */
-Test(transport_kept, who_keeps_no_more_is_sent_everything)
+Test(transport_kept, a_peer_with_a_full_queue_is_sent_everything)
 {
 	struct th *th = wire();
 	struct th_pkt p;

@@ -390,7 +390,7 @@ Test(transport_keys, a_key_that_cannot_be_invalidated)
 }
 
 /* It arrived out of order and was queued: the queue ends with the QP. */
-Test(transport_keys, a_kept_key_that_cannot_be_invalidated)
+Test(transport_keys, a_cached_key_that_cannot_be_invalidated)
 {
 	struct th *th = way(4);
 	struct th_pkt p;

@@ -258,7 +258,7 @@ Test(transport_lossy, small_windows_are_used_whole)
 }
 
 /* A requester that stops waits for an ACK, and must have requested it. */
-Test(transport_lossy, who_stops_has_asked)
+Test(transport_lossy, a_poster_that_stops_has_asked_for_an_ack)
 {
 	uint64_t seed = 77;
 
@@ -355,7 +355,7 @@ Test(transport_lossy, a_loss_does_not_stop_what_follows)
  * A peer that queues nothing has dropped the following packets: its NAK shows it, and all is sent
  * again.
  */
-Test(transport_lossy, what_was_dropped_is_not_taken_for_kept)
+Test(transport_lossy, dropped_packets_do_not_count_as_queued)
 {
 	struct th *th = windowed(64);
 	bool has;
@@ -375,7 +375,7 @@ Test(transport_lossy, what_was_dropped_is_not_taken_for_kept)
 /*
  * Its queue is full: it requests one after the other, each in a round trip. Then all is sent again.
  */
-Test(transport_lossy, who_asks_for_one_after_the_other_keeps_no_more)
+Test(transport_lossy, a_peer_that_asks_one_by_one_queues_no_more)
 {
 	struct th *th = windowed(64);
 	uint32_t psn = 30, n = 1;
@@ -442,7 +442,7 @@ static struct th *halves(void)
  * trip of the missing one. Packets sent a round trip ago count as arrived and leave room, until a
  * probe asks for them.
  */
-Test(transport_lossy, time_says_what_has_arrived_behind_a_loss)
+Test(transport_lossy, old_packets_count_as_arrived_behind_a_loss)
 {
 	struct th *th = halves();
 	uint64_t start = th_now - TRIP / 2;
@@ -470,7 +470,7 @@ Test(transport_lossy, time_says_what_has_arrived_behind_a_loss)
 }
 
 /* Time counts until all packets that were sent before the NAK are acknowledged. */
-Test(transport_lossy, an_ack_says_more_than_time)
+Test(transport_lossy, an_ack_overrides_send_times)
 {
 	struct th *th = halves();
 	bool has;
@@ -486,7 +486,7 @@ Test(transport_lossy, an_ack_says_more_than_time)
 }
 
 /* It is not known yet whether it queues packets. */
-Test(transport_lossy, time_says_nothing_of_a_peer_that_is_new)
+Test(transport_lossy, send_times_do_not_count_for_a_new_peer)
 {
 	struct th *th = halves();
 	bool has;
@@ -551,7 +551,7 @@ Test(transport_lossy, what_ages_ages_evenly)
 }
 
 /* No receive: all is sent again, and is in flight again; also after a full socket buffer. */
-Test(transport_lossy, who_starts_again_has_one_window)
+Test(transport_lossy, a_restarted_sender_has_one_window)
 {
 	for (int rnr = 0; rnr < 2; rnr++) {
 		struct th *th = halves();

@@ -209,7 +209,7 @@ Test(meter, rnr_and_errors)
 }
 
 /* Also while no tool reads: what is asked for is what happened before. */
-Test(meter, an_error_is_kept_while_off)
+Test(meter, an_error_is_recorded_while_off)
 {
 	struct th *th = th_new(&(struct th_opt){0});
 

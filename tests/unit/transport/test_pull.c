@@ -150,7 +150,7 @@ static void dies(struct dpa_tx *lanes)
 	helps(lanes);
 }
 
-Test(transport_pull, who_took_a_piece_is_gone)
+Test(transport_pull, the_copier_of_a_segment_is_gone)
 {
 	struct th *th = pulls(dies);
 	uint32_t piece = (LEN / 4 + 4096) & ~4095u;
@@ -169,7 +169,7 @@ static void hangs(struct dpa_tx *lanes)
 	dies(lanes);
 }
 
-Test(transport_pull, who_took_a_piece_hangs)
+Test(transport_pull, the_copier_of_a_segment_hangs)
 {
 	struct th *th = pulls(hangs);
 	uint32_t piece = (LEN / 4 + 4096) & ~4095u;
@@ -231,7 +231,7 @@ static void plays_with_the_turn(struct dpa_tx *lanes)
 	cr_assert_eq(pthread_create(&thread, NULL, player, job_of(lanes)), 0);
 }
 
-Test(transport_pull, a_turn_that_never_ends)
+Test(transport_pull, a_copy_that_never_ends)
 {
 	struct th *th = pulls(plays_with_the_turn);
 

@@ -179,7 +179,7 @@ Test(transport_requester, a_fence_waits_for_reads)
 
 /* IBA 9.7.1: fewer than 2^23 PSNs are outstanding, for any posts: old and new must differ. */
 /* IBA 9.7.1 (window) */
-Test(transport_requester, the_psn_window_is_kept)
+Test(transport_requester, the_psn_window_is_respected)
 {
 	struct th *th = th_new(&(struct th_opt){.mtu = 1, .pull = true, .retry = 7});
 	struct dpa_mr_attr mr = {.pdn = 1, .length = 1ull << 30};
@@ -252,7 +252,7 @@ Test(transport_requester, local_faults_come_in_order)
 }
 
 /* A full ring: the QP waits on the pending list and continues at the same place. */
-Test(transport_requester, a_full_lane_is_waited_for)
+Test(transport_requester, a_full_ring_is_waited_for)
 {
 	struct th *th = rc();
 	struct th_wr wr = wr_of(&th->a, DPA_OP_RDMA_WRITE, 1u << 20);
@@ -321,7 +321,7 @@ Test(transport_requester, sqd_sends_again_what_it_must)
 }
 
 /* A packet to be sent again found the ring full: the QP reported "drained". */
-Test(transport_requester, sqd_is_not_drained_while_the_lane_is_full)
+Test(transport_requester, sqd_is_not_drained_while_the_ring_is_full)
 {
 	struct th *th = rc();
 	struct dpa_slot *s;
@@ -684,7 +684,7 @@ Test(transport_requester, a_wild_producer_index_is_flushed_within_the_ring)
 }
 
 /* More than one fetch, in both directions. */
-Test(transport_requester, long_messages_are_fetched_in_pieces)
+Test(transport_requester, long_messages_are_copied_in_segments)
 {
 	struct th *th = th_new(&(struct th_opt){.pull = true});
 	uint32_t n = 2 * DPA_PULL_CHUNK + 500000;

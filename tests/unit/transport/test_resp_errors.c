@@ -30,7 +30,7 @@ Test(transport_resp_errors, a_receive_that_is_too_short)
 }
 
 /* Too long in the middle, over several SGEs, and exactly fitting. */
-Test(transport_resp_errors, receives_in_pieces)
+Test(transport_resp_errors, receives_with_several_sges)
 {
 	for (int fits = 0; fits < 2; fits++) {
 		struct th *th = rc();

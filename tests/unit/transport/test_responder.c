@@ -86,7 +86,7 @@ Test(transport_responder, a_write_with_immediate_needs_its_receive_at_the_end)
 
 /* One NAK for each gap, and another for the next gap. */
 /* IBA 9.7.5 (one-nak) */
-Test(transport_responder, one_nak_a_gap)
+Test(transport_responder, one_nak_a_hole)
 {
 	struct th *th = rc();
 

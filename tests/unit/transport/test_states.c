@@ -83,7 +83,7 @@ Test(transport_states, between_two_calls_it_is_sending)
 /*
  * SENDING --no room in the ring--> `PENDED` --progress--> SENDING
  */
-Test(transport_states, a_lane_without_room)
+Test(transport_states, a_ring_without_room)
 {
 	struct th *th = rc();
 	struct dpa_rx *rx = &th->peer->rx[th->a.qp->lane];

@@ -53,7 +53,7 @@ Test(transport_turns, no_descriptor_to_meet_the_peer)
 }
 
 /* The question went to another process: the requester does not wait for its answer. */
-Test(transport_turns, a_turn_begins_with_no_question_out)
+Test(transport_turns, an_epoch_begins_with_no_request_pending)
 {
 	struct th *th = initiators();
 
@@ -70,7 +70,7 @@ Test(transport_turns, a_turn_begins_with_no_question_out)
  * that expects the initial PSN. Not after a packet was acknowledged.
  */
 /* IBA 9.7.4 (expected) */
-Test(transport_turns, the_first_turn_keeps_its_psns)
+Test(transport_turns, the_first_epoch_keeps_its_psns)
 {
 	struct th *th = initiators();
 	struct th_pkt p;

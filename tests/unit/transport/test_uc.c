@@ -124,7 +124,7 @@ Test(transport_uc, a_write_fails_no_receive)
  * A message of three entries, one of which is lost: it is dropped; its receive serves the next one.
  */
 /* IBA 9.8.2 (gap) */
-Test(transport_uc, a_gap_drops_the_message)
+Test(transport_uc, a_hole_drops_the_message)
 {
 	for (int lost = 0; lost < 3; lost++) {
 		struct th *th = uc();

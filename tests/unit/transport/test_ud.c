@@ -508,7 +508,7 @@ static uint64_t destroys_in(struct th_side *side, const struct dpa_wqe_av *av)
 }
 
 /* 500 QPs with datagrams for one stopped process took 500 seconds to destroy. */
-Test(transport_ud, a_peer_that_was_waited_for_in_vain_is_not_waited_for_again)
+Test(transport_ud, a_peer_that_did_not_resolve_is_not_waited_for_again)
 {
 	struct th *th = ud();
 	struct dpa_wqe_av av = av_to(&th->b, 0);

@@ -184,7 +184,7 @@ Test(transport_xrc, turns_of_the_branchs_initiator_only)
 
 /* In the error state no epoch begins. */
 /* IBA 9.6 (state) */
-Test(transport_xrc, no_turn_of_one_in_error)
+Test(transport_xrc, no_epoch_of_a_target_in_error)
 {
 	target_modify(DPA_QPS_ERR, 0, 0);
 	cr_expect_not(write_by(x.tgt, x.th->peer, &x.th->a, 7, 1));
@@ -193,7 +193,7 @@ Test(transport_xrc, no_turn_of_one_in_error)
 }
 
 /* The same number on another host. */
-Test(transport_xrc, no_turn_of_one_by_the_wire)
+Test(transport_xrc, no_epoch_of_a_target_on_the_wire)
 {
 	dpa_qp_set_flags(x.tgt, dpa_pkt_mtu_flags(x.tgt->mtu));
 	cr_expect_not(write_by(x.tgt, x.th->peer, &x.th->a, 7, 1));
@@ -202,7 +202,7 @@ Test(transport_xrc, no_turn_of_one_by_the_wire)
 }
 
 /* Permissions of the target's process, once it has published them; the same connection. */
-Test(transport_xrc, a_branch_permits_what_its_target_does)
+Test(transport_xrc, a_replica_permits_what_its_target_does)
 {
 	struct dpa_peer *peer = x.th->peer;
 	struct th_side *a = &x.th->a;
@@ -249,7 +249,7 @@ Test(transport_xrc, what_a_target_shows_of_its_connections)
 }
 
 /* It is in RTR, but its record is only partly that of the new connection. */
-Test(transport_xrc, a_branch_waits_for_the_connection)
+Test(transport_xrc, a_replica_waits_for_the_connection)
 {
 	struct dpa_peer *peer = x.th->peer;
 	struct th_side *a = &x.th->a;
@@ -271,7 +271,7 @@ Test(transport_xrc, a_branch_waits_for_the_connection)
 }
 
 /* Its target is gone, it is opened, and a QP of this process has the number now. */
-Test(transport_xrc, a_branch_leaves_the_grant_of_its_number_alone)
+Test(transport_xrc, a_replica_leaves_the_capability_of_its_number_alone)
 {
 	const uint64_t grant = DPA_GRANT_RC | DPA_GRANT_WRITE | 5;
 	_Atomic uint64_t *at;
@@ -339,7 +339,7 @@ static bool write_on_lane(uint32_t dqpn, uint32_t turn, uint32_t n, uint32_t len
 }
 
 /* Its sender fills the ring meanwhile. */
-Test(transport_xrc, what_waits_for_its_branch_keeps_its_bytes)
+Test(transport_xrc, packets_that_wait_for_a_replica_keep_their_bytes)
 {
 	const uint32_t len = 1000;
 	struct dpa_rx *rx = &x.th->peer->rx[x.th->a.qp->lane];
@@ -370,7 +370,7 @@ Test(transport_xrc, what_waits_for_its_branch_keeps_its_bytes)
  * A replica has a QP's place, but is no QP of this process. The progress thread sleeps without a
  * timer if there are no QPs, and the first one wakes it.
  */
-Test(transport_xrc, the_first_qp_behind_a_branch_wakes_the_progress_thread)
+Test(transport_xrc, the_first_qp_behind_a_replica_wakes_the_progress_thread)
 {
 	struct dpa_qp_attr_create a = {.type = DPA_QP_XRC_RECV, .xrcd = x.xrcd};
 	struct dpa_hw *hw = x.th->hw;
@@ -402,7 +402,7 @@ Test(transport_xrc, the_first_qp_behind_a_branch_wakes_the_progress_thread)
  * that did not fit, and a target that was set up again, succeeded.
  */
 /* IBA 9.7.4 (expected) */
-Test(transport_xrc, psns_of_a_turn_that_keeps_them)
+Test(transport_xrc, psns_of_an_epoch_that_keeps_them)
 {
 	struct dpa_peer *peer = x.th->peer;
 	struct th_side *a = &x.th->a;

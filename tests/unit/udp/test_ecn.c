@@ -253,7 +253,7 @@ Test(udp_ecn, one_cnp_an_interval_and_flow)
 }
 
 /* A socket without room: the next marked packet is answered at once. */
-Test(udp_ecn, a_cnp_that_did_not_leave_is_owed)
+Test(udp_ecn, a_cnp_that_did_not_leave_is_pending)
 {
 	struct far *d = far_of(DPA_QP_RC, DPA_CFG_CONGESTION_DCQCN);
 

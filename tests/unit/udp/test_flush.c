@@ -217,7 +217,7 @@ Test(udp_flush, pieces_make_the_same_packets)
 }
 
 /* An ACK after the last segment of a message leaves with it, and no second one does. */
-Test(udp_flush, an_ack_goes_with_the_last_piece)
+Test(udp_flush, an_ack_goes_with_the_last_segment)
 {
 	static uint8_t buf[MESSAGE];
 	struct th *th = th_new(&(struct th_opt){0});
@@ -311,7 +311,7 @@ Test(udp_flush, memory_may_change_while_it_is_sent)
  * device is slow, and no device here is.) The QP gets the first packet that did not leave, in the
  * middle of an entry, too, and nothing of it is left in the ring.
  */
-Test(udp_flush, a_full_socket_says_where_to_go_on)
+Test(udp_flush, a_full_socket_returns_where_to_go_on)
 {
 	static uint8_t got[MESSAGE];
 	struct th *th = th_new(&(struct th_opt){0});

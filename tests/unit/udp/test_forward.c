@@ -389,7 +389,7 @@ Test(udp_forward, connections_are_shared_out)
  * ---- over a ring, with this test as the peer
  */
 
-Test(udp_forward, over_a_lane)
+Test(udp_forward, over_a_ring)
 {
 	struct dpa_lane_shm *shm = calloc(1, sizeof(*shm));
 	struct dpa_peer *peer = aligned_alloc(64, (sizeof(*peer) + 63) / 64 * 64);

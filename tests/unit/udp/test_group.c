@@ -192,7 +192,7 @@ static uint32_t qpn_of(struct dpa_hw *hw)
 }
 
 /* IBA 9.6 (multicast) */
-Test(udp_group, who_hears_it)
+Test(udp_group, members_receive_it)
 {
 	static const uint8_t far4[16] = {[10] = 0xff, [11] = 0xff, [12] = 10, [15] = 9};
 	struct dpa_hw *hw = open_board(), *other = ut_open(path);

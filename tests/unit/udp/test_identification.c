@@ -77,7 +77,7 @@ static void make(struct sender *s, uint16_t id, struct made *m)
 }
 
 /* Frames of an entry from a ring are handled here as well; the entry is counted with its ring. */
-Test(udp_identification, what_is_counted_with_its_lane_is_not_counted_again)
+Test(udp_identification, packets_counted_with_their_ring_are_not_counted_again)
 {
 	struct dpa_frame f;
 	struct sender s;
@@ -137,7 +137,7 @@ static uint64_t refused(struct sender *s)
 	return th_count(s->th, DPA_CNT_rx_icrc_encapsulated);
 }
 
-Test(udp_identification, who_counts_from_0_is_held_to_it)
+Test(udp_identification, a_sender_that_counts_from_0_must_go_on)
 {
 	struct sender s;
 
@@ -228,7 +228,7 @@ Test(udp_identification, pieces_of_one_call)
 }
 
 /* A sender that counts its packets passes 0 to 63, too. */
-Test(udp_identification, who_counts_on_is_not_held_to_0)
+Test(udp_identification, a_sender_that_counts_on_need_not_begin_at_0)
 {
 	struct sender s;
 

@@ -296,7 +296,7 @@ Test(udp_port, two_boards_of_one_user)
  * A process that holds the name of the gate for ever stops neither the progress thread nor a
  * take-over.
  */
-Test(udp_port, the_gate_is_kept_shut)
+Test(udp_port, the_gate_stays_shut)
 {
 	static const char gate[] = "dpa-udp-gate";
 	struct sockaddr_un sa = {.sun_family = AF_UNIX};

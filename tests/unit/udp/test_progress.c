@@ -98,7 +98,7 @@ Test(udp_progress, a_poller_takes_what_is_passed_on)
 }
 
 /* A poller learns once of each other thread that polled on the same processor since. */
-Test(udp_progress, who_else_polls_here)
+Test(udp_progress, other_pollers_of_the_processor)
 {
 	struct th *th = th_new(&(struct th_opt){.pull = true});
 	pthread_t other;
@@ -216,7 +216,7 @@ Test(udp_progress, a_thread_that_polls_once_leaves_no_ack_behind)
 }
 
 /* The sender of the last message of a process that ends would send it again, without a receiver. */
-Test(udp_progress, who_exits_leaves_no_ack_behind)
+Test(udp_progress, an_exit_leaves_no_ack_behind)
 {
 	struct th *th = on_the_wire(&(struct th_opt){0});
 	struct th_pkt p;
@@ -331,7 +331,7 @@ static void has_its_event(struct waiter *w, pthread_t thread)
  * A packet is present, and the thread that handles it has lost its processor: a thread that waits
  * for an event polled for it until its time slice was over.
  */
-Test(udp_progress, who_waits_beside_another_thread_sleeps)
+Test(udp_progress, a_waiter_beside_another_thread_sleeps)
 {
 	struct waiter w = {.th = th_new(&(struct th_opt){0})};
 	struct dpa_rx *rx = &w.th->peer->rx[w.th->a.qp->lane];
@@ -350,7 +350,7 @@ Test(udp_progress, who_waits_beside_another_thread_sleeps)
 }
 
 /* The same with datagrams: the socket is readable, and another thread handles them. */
-Test(udp_progress, who_waits_beside_another_receiver_sleeps)
+Test(udp_progress, a_waiter_beside_another_receiver_sleeps)
 {
 	struct waiter w = {.th = on_the_wire(&(struct th_opt){0})};
 	pthread_t thread;

@@ -129,7 +129,7 @@ Test(udp_remote, ect_0_unless_congestion_control_is_off)
 }
 
 /* Each ring has its own source port, that of a socket which all paths of its source share. */
-Test(udp_remote, a_source_port_a_lane)
+Test(udp_remote, one_source_port_a_ring)
 {
 	struct dpa_remote *first, *other;
 
@@ -152,7 +152,7 @@ Test(udp_remote, a_source_port_a_lane)
 }
 
 /* Paths without their own sockets share some: these have the same number of ports, in range. */
-Test(udp_remote, common_sockets_have_a_port_a_lane_too)
+Test(udp_remote, common_sockets_have_one_port_a_ring_too)
 {
 	struct dpa_remote *r = NULL;
 

@@ -161,7 +161,7 @@ static enum dpa_pcap_kind kind_of(size_t at, uint8_t to, uint32_t n, const char 
 	return k;
 }
 
-Test(wire_pcap, other_packets_are_told_from_bad_ones)
+Test(wire_pcap, other_packets_differ_from_bad_ones)
 {
 	const char *why;
 

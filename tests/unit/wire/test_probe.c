@@ -34,7 +34,7 @@ static void expect_hop(const uint8_t *md)
 	cr_expect_eq(md[6], 60);
 }
 
-Test(wire_probe, ifa2_takes_as_many_hops_as_it_says)
+Test(wire_probe, ifa2_takes_as_many_hops_as_its_header_has)
 {
 	uint8_t p[512], q[512];
 	uint32_t n = dpa_ifa2_begin(p, 2), k;

@@ -130,7 +130,7 @@ Test(trace, to_standard_output)
 /* ---------------------------------------------------------- lost elements */
 
 /* One line, for any number of overruns; again after the next start. */
-Test(trace, a_full_completion_context_says_so_once)
+Test(trace, a_full_completion_context_is_reported_once)
 {
 	static const char line[] = "[ERR] rpc_take: a completion context of 4 elements was full: "
 				   "the oldest 3 are lost\n";

@@ -291,7 +291,7 @@ static uint32_t awaits(struct dpa_witnesses *w, const void *owner)
  * An EU that itself detects the end of the context is on its way out when the others are searched:
  * it was not awaited, and its snapshot came too late.
  */
-Test(crash, who_has_left_is_awaited_until_it_is_gone)
+Test(crash, a_leaving_thread_is_awaited)
 {
 	struct dpal_eu *eu = &dpa_pool.threads[0];
 	struct dpa_witnesses w;

@@ -80,7 +80,7 @@ Test(handlers, the_programs_fault_is_the_programs)
 }
 
 /* Ours, then the program's, then ours again before it: no fault loops for ever. */
-Test(handlers, who_passes_on_to_us_gets_no_loop)
+Test(handlers, a_handler_that_chains_to_ours_makes_no_loop)
 {
 	struct sigaction act = {.sa_sigaction = second, .sa_flags = SA_SIGINFO | SA_NODEFER};
 
@@ -151,7 +151,7 @@ Test(handlers, taken_back_when_an_eu_wakes_up)
 }
 
 /* Any number of times, no entries are used up. */
-Test(handlers, installed_in_turns)
+Test(handlers, installed_alternately)
 {
 	struct sigaction act = {.sa_handler = second_alone};
 

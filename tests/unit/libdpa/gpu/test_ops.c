@@ -69,7 +69,7 @@ Test(gpu_ops, weak_round_and_round)
 }
 
 /* As in the public sample: strong, weak at the following position, strong. */
-Test(gpu_ops, modes_by_turns)
+Test(gpu_ops, modes_alternate)
 {
 	struct rig r;
 

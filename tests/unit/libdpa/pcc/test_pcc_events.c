@@ -55,7 +55,7 @@ static uint32_t rate_of(uint32_t flow)
 	return rate;
 }
 
-Test(pcc_events, an_event_has_what_the_flow_said)
+Test(pcc_events, an_event_has_the_values_of_the_flow)
 {
 	uint32_t rate;
 	bool probe;

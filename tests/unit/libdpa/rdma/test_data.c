@@ -393,7 +393,7 @@ Test(data, the_peer_refuses)
 }
 
 /* 4b.14: permissions of the context apply to the QP. */
-Test(data, peers_may_do_what_permissions_say)
+Test(data, peers_may_do_what_permissions_allow)
 {
 	struct rig r;
 

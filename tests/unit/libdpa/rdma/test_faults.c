@@ -238,7 +238,7 @@ Test(faults, signals)
 }
 
 /* The host waits in the API's call for an action of a peer's device code. */
-Test(faults, a_signal_wakes_who_waits)
+Test(faults, a_signal_wakes_the_waiter)
 {
 	struct signals s;
 	struct rig r;
