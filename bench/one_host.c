@@ -63,7 +63,7 @@ static bool wants_shared(void)
 {
 	const char *policy = getenv("DPA_SHARE_MR");
 
-	return policy && strcmp(policy, "never");
+	return !policy || strcmp(policy, "never");
 }
 
 static void bench_reg(size_t n, size_t times)

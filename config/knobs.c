@@ -165,16 +165,16 @@ const struct dpa_knob dpa_knobs[] = {
 		 "processes of the same user, which may then also trace this process "
 		 "(PR_SET_PTRACER)"},
 	{.name = "share_mr",
-	 .def = "never",
+	 .def = "auto",
 	 .type = DPA_KNOB_ENUM,
 	 .min = DPA_CFG_SHARE_AUTO,
 	 .words = "auto|never|always",
 	 .offset = FIELD(share_mr),
 	 .use = "auto, never or always",
 	 .help = "whether registered memory is replaced by memory that other processes of the "
-		 "adapter instance map: auto: only while the process has one thread; always: "
-		 "also with more threads, whose stores to the memory during the registration "
-		 "may be lost"},
+		 "adapter instance map: auto: only under the preload library (dpa-run), and "
+		 "while the process has one thread; always: also with more threads, whose "
+		 "stores to the memory during the registration may be lost"},
 	{.name = "share_region",
 	 .def = "16",
 	 .type = DPA_KNOB_UINT,

@@ -2,6 +2,7 @@
 /* vt_maps.c - mappings of this process: vt_maps.h. */
 #include "vt_maps.h"
 
+#include <dlfcn.h>
 #include <sched.h>
 #include <sys/mman.h>
 #if __has_include(<sys/rseq.h>)
@@ -56,13 +57,25 @@ static bool is_possible(void)
 #endif
 }
 
+const char *vt_share_policy(void)
+{
+	const char *policy = getenv("DPA_SHARE_MR");
+
+	return policy ? policy : "auto";
+}
+
 bool vt_shares(const struct vt *t)
 {
-	const char *policy = getenv("DPA_SHARE_MR"), *direct = getenv("DPA_DIRECT");
+	const char *policy = vt_share_policy(), *direct = getenv("DPA_DIRECT");
 
-	if (!policy || (direct && !strcmp(direct, "never")) || !is_possible())
+	if ((direct && !strcmp(direct, "never")) || !is_possible())
 		return false;
-	return !strcmp(policy, "always") || (!strcmp(policy, "auto") && !t->threads);
+#if defined(__SANITIZE_THREAD__) /* it has a thread of its own */
+	if (!strcmp(policy, "auto"))
+		return false;
+#endif
+	return !strcmp(policy, "always") ||
+	       (!strcmp(policy, "auto") && !t->threads && dlsym(RTLD_DEFAULT, "dpa_memory_watch"));
 }
 
 struct ibv_mr *vt_reg_shared(struct vt *t, void *p, size_t n)

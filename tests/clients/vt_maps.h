@@ -15,6 +15,8 @@ enum vt_pages {
 };
 
 enum vt_pages vt_pages(const void *p);
+/* DPA_SHARE_MR, or the default of dpa0. */
+const char *vt_share_policy(void);
 /*
  * Return whether whole pages of private anonymous memory must be shared when this side registers
  * them.

@@ -7,6 +7,7 @@
  * Each initiator is a process, or a thread of the owner's process, because a race detector sees
  * only one process. Side 1 returns at once.
  */
+#include "vt_maps.h"
 #include "vt_owner.h"
 
 #include <pthread.h>
@@ -68,14 +69,14 @@ static bool has_direct_path(void)
  */
 static uint32_t shared_rounds(bool threads, uint32_t rounds)
 {
-	const char *share = getenv("DPA_SHARE_MR");
+	const char *share = vt_share_policy();
 
 #if defined(__SANITIZE_THREAD__)
 	threads = true;
 #endif
-	if (share && !strcmp(share, "always"))
+	if (!strcmp(share, "always"))
 		return rounds / 4;
-	return share && !threads && !strcmp(share, "auto") ? rounds / 16 : 0;
+	return !threads && !strcmp(share, "auto") ? rounds / 16 : 0;
 }
 
 static void yields(uint64_t n)

@@ -61,9 +61,9 @@ def clients(runner, report, full, seed):
         manners = [{"DPA_PLACEMENT": placement} for placement in ("inline", "eu")]
         if prog in ("vt_checks", "vt_ends", "vt_foreign", "vt_watch"):  # on every link alike
             manners += [{"DPA_SHM": "never"}, {"DPA_DIRECT": "never"}, {"DPA_SHARE_MR": "always"}]
-        # never is the default
+        # auto is the default
         if prog in ONE_SIDED:
-            manners.append({"DPA_SHARE_MR": "auto"})
+            manners.append({"DPA_SHARE_MR": "never"})
             if full or prog in ("vt_share", "vt_pages"):
                 manners.append({"DPA_SHARE_MR": "always"})
             if prog == "vt_pages":  # what comes from other hosts finds the same
