@@ -29,6 +29,12 @@ void side_need_cuda(cudaError_t ret, const char *what)
 	exit(1);
 }
 
+static void usage(const char *program)
+{
+	fprintf(stderr, "usage: %s -g GPU -d DEVICE [-c SERVER] [-p PORT] [-m gpu|host] ...\n", program);
+	exit(2);
+}
+
 int side_parse(int argc, char **argv, struct side_options *opt)
 {
 	int c;
@@ -45,12 +51,9 @@ int side_parse(int argc, char **argv, struct side_options *opt)
 		else if (c == 'm' && (!strcmp(optarg, "gpu") || !strcmp(optarg, "host")))
 			opt->host_memory = !strcmp(optarg, "host");
 		else
-			exit(2);
-	if (!opt->gpu || !opt->device) {
-		fprintf(stderr, "usage: %s -g GPU -d DEVICE [-c SERVER] [-p PORT] [-m gpu|host] ...\n",
-			argv[0]);
-		exit(2);
-	}
+			usage(argv[0]);
+	if (!opt->gpu || !opt->device || !opt->port)
+		usage(argv[0]);
 	return optind;
 }
 
@@ -96,7 +99,10 @@ static int call(const char *server, uint16_t port)
 
 	at.sin_family = AF_INET;
 	at.sin_port = htons(port);
-	need(inet_pton(AF_INET, server, &at.sin_addr) == 1, server);
+	if (inet_pton(AF_INET, server, &at.sin_addr) != 1) {
+		fprintf(stderr, "-c %s: not an IPv4 address, such as 127.0.0.1\n", server);
+		exit(2);
+	}
 	for (int i = 0; i < 200; i++) {
 		s = socket(AF_INET, SOCK_STREAM, 0);
 		if (connect(s, (struct sockaddr *)&at, sizeof(at)) == 0)
@@ -138,8 +144,24 @@ static struct doca_dev *open_device(const char *want)
 		    !strcmp(name, want))
 			side_need(doca_dev_open(list[i], &dev), want);
 	doca_devinfo_destroy_list(list);
-	side_need(dev ? DOCA_SUCCESS : DOCA_ERROR_NOT_FOUND, want);
+	if (!dev) {
+		fprintf(stderr, "-d %s: no such device; dpa0 is there for programs that dpa-run starts\n",
+			want);
+		exit(1);
+	}
 	return dev;
+}
+
+static struct doca_gpu *open_gpu(const char *gpu)
+{
+	struct doca_gpu *g;
+	doca_error_t ret = doca_gpu_create(gpu, &g);
+
+	if (ret == DOCA_SUCCESS)
+		return g;
+	fprintf(stderr, "-g %s: %s; a PCI address is needed, on the stand-in da00:00:00.0\n", gpu,
+		doca_error_get_descr(ret));
+	exit(1);
 }
 
 static void open_rdma(struct side *s)
@@ -212,10 +234,10 @@ void side_open(struct side *s, const struct side_options *opt)
 	memset(s, 0, sizeof(*s));
 	s->opt = *opt;
 	side_need_cuda(cudaFree(0), "CUDA");
+	s->dev = open_device(opt->device);
+	s->gpu = open_gpu(opt->gpu);
 	s->peer = opt->server ? call(opt->server, opt->port) : serve(opt->port);
 	setsockopt(s->peer, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
-	s->dev = open_device(opt->device);
-	side_need(doca_gpu_create(opt->gpu, &s->gpu), opt->gpu);
 	open_rdma(s);
 	s->conn_id = connect_rdma(s);
 	for (int i = 1; i < opt->conns; i++)
