@@ -36,9 +36,11 @@ struct ctl {
 	bool batch;		  /* top: text, no screen */
 	uint32_t port;		  /* web; 0: any */
 	const char *delay, *sort; /* top; NULL: as usual */
-	bool past;		  /* trace: also what was recorded before */
-	int status;		  /* to exit with */
-	struct dpa_board *b;	  /* NULL: no board (status only) */
+	int argc;		  /* replay: its arguments, behind the name of the program */
+	char **argv;
+	bool past;	     /* trace: also what was recorded before */
+	int status;	     /* to exit with */
+	struct dpa_board *b; /* NULL: no board (status only) */
 };
 
 /* A command fills in the JSON document, or prints text. */
@@ -46,7 +48,7 @@ typedef void command_fn(struct ctl *c);
 command_fn cmd_status, cmd_ps, cmd_uar, cmd_counters, cmd_config, cmd_decode, cmd_fault,
 	cmd_capture, cmd_dpa, cmd_pcc, cmd_doctor, cmd_enable, cmd_disable, cmd_caps, cmd_link,
 	cmd_simulate, cmd_trace, cmd_explain, cmd_report, cmd_inject, cmd_top, cmd_web, cmd_port,
-	cmd_sweep, cmd_errors;
+	cmd_sweep, cmd_errors, cmd_replay;
 
 /* main.c */
 _Noreturn void die(int status, const char *fmt, ...) __attribute__((format(printf, 2, 3)));

@@ -40,6 +40,7 @@ static const struct command {
 	{"pcc", cmd_pcc, NEEDS_BOARD, WORDS},
 	{"port", cmd_port, NEEDS_BOARD, WORDS},
 	{"ps", cmd_ps, NEEDS_BOARD, PIDS},
+	{"replay", cmd_replay, NO_BOARD, WORDS},
 	{"report", cmd_report, ANY_BOARD, NOTHING},
 	{"simulate", cmd_simulate, NO_BOARD, ONE_FILE},
 	{"status", cmd_status, ANY_BOARD, NOTHING},
@@ -53,7 +54,8 @@ static const struct command {
 #define COMMANDS                                                                                   \
 	"status, top, web, ps, dpa, uar, counters, config, caps, fault, inject, link, port, pcc, " \
 	"capture, "                                                                                \
-	"decode, trace, sweep, report, errors, explain, simulate, doctor, enable or disable"
+	"decode, replay, trace, sweep, report, errors, explain, simulate, doctor, enable or "      \
+	"disable"
 
 struct options {
 	struct ctl *c;
@@ -220,7 +222,8 @@ static const struct argp argp = {
 		"link set SPEC|off|show\nport down|up|show\n"
 		"capture -w FILE\ntrace -w FILE [PID...]\ntrace -w FILE -- PROGRAM [ARG...]\n"
 		"sweep [--peer PROGRAM] -- PROGRAM [ARG...]\n"
-		"report -w FILE\ndecode FILE\nerrors [-f] [PID|QPN...]\nexplain [STATUS "
+		"report -w FILE\ndecode FILE\nreplay [OPTION...] FILE\nerrors [-f] "
+		"[PID|QPN...]\nexplain [STATUS "
 		"[VENDOR_ERR]]\nsimulate SCENARIO "
 		"[-w FILE]\n"
 		"pcc [list|params|counters|enable|disable|count|clear|set|watch]\n"
@@ -268,6 +271,9 @@ static const struct argp argp = {
 	       "                  runs it once for each call of the verbs and of rdma_cm, with\n"
 	       "                  that call failing: hangs, crashes, leaks\n"
 	       "  decode FILE     the RoCEv2 packets of a pcap or pcapng file; - is the input\n"
+	       "  replay FILE     the packets of such a file to a responder or requester of the\n"
+	       "                  device in virtual time: its states, and differences; see\n"
+	       "                  replay --help\n"
 	       "  report -w FILE  settings, processes, counters, errors, and the last seconds of "
 	       "the\n"
 	       "                  timeline in one file (JSON), for a bug report; no payloads\n"
@@ -348,11 +354,27 @@ static void check_top(const struct options *o)
 		die(EXIT_USAGE, "--iterations is for top -b");
 }
 
+/* replay has options of its own: all but its name are left to it. */
+static bool is_replay(struct options *o, int argc, char **argv)
+{
+	const int at = command_at(argc, argv);
+
+	if (at == argc || strcmp(argv[at], "replay") != 0)
+		return false;
+	memmove(&argv[at], &argv[at + 1], (size_t)(argc - at) * sizeof(*argv));
+	o->cmd = find_command("replay");
+	o->c->argc = argc - 1;
+	o->c->argv = argv;
+	return true;
+}
+
 /* Mistakes are reported by parse_opt(), in one line. */
 static void parse_args(struct options *o, int argc, char **argv)
 {
 	bool help = false;
 
+	if (is_replay(o, argc, argv))
+		return;
 	for (int i = 1; i < argc; i++)
 		if (strcmp(argv[i], "--") == 0) { /* the rest is a program's */
 			o->c->program = i + 1 < argc ? &argv[i + 1] : NULL;
