@@ -22,7 +22,7 @@ static bool copy_process(struct dpa_board *b, uint32_t slot, uint32_t gen,
 	to->comm[sizeof(to->comm) - 1] = '\0';
 	to->uid = p->uid;
 	to->pid = p->pid; /* 0 once it is reaped */
-	atomic_thread_fence(memory_order_acquire);
+	dpa_acquire_fence();
 	if (atomic_load_explicit(&p->gen, memory_order_relaxed) == gen)
 		return true;
 	memset(to->comm, 0, sizeof(to->comm));
