@@ -177,11 +177,12 @@ static void set_cm(struct rp *rp, uint32_t s, uint32_t t, uint32_t own, uint32_t
 static void connect_by(struct rp *rp, const struct rp_pkt *from, const struct dpa_mad *req,
 		       const struct dpa_mad *rep)
 {
-	uint32_t s = find(rp, from->net.src, from->net.dst, rep->rep.qpn, req->req.psn);
-	uint32_t t = find(rp, from->net.dst, from->net.src, req->req.qpn, rep->rep.psn);
+	/* Each message has the PSN at which its receiver begins to send. */
+	uint32_t s = find(rp, from->net.src, from->net.dst, rep->rep.qpn, rep->rep.psn);
+	uint32_t t = find(rp, from->net.dst, from->net.src, req->req.qpn, req->req.psn);
 
-	set_cm(rp, s, t, req->req.qpn, req->req.psn, req->req.path_mtu);
-	set_cm(rp, t, s, rep->rep.qpn, rep->rep.psn, req->req.path_mtu);
+	set_cm(rp, s, t, req->req.qpn, rep->rep.psn, req->req.path_mtu);
+	set_cm(rp, t, s, rep->rep.qpn, req->req.psn, req->req.path_mtu);
 }
 
 static void read_cm(struct rp *rp)
