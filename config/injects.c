@@ -1,188 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* injects.c - converts the failures that are injected from and to text. */
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "inject_words.h"
 #include "injects.h"
 #include "units.h"
-
-/* Names without ibv_; those of rdma_cm have their rdma_. */
-const char *const dpa_inject_calls[] = {
-	"open_device",
-	"query_device",
-	"query_port",
-	"query_rt_values",
-	"alloc_pd",
-	"dealloc_pd",
-	"alloc_td",
-	"dealloc_td",
-	"open_xrcd",
-	"close_xrcd",
-	"reg_mr",
-	"reg_dmabuf_mr",
-	"reg_dm_mr",
-	"rereg_mr",
-	"dereg_mr",
-	"advise_mr",
-	"alloc_null_mr",
-	"alloc_mw",
-	"dealloc_mw",
-	"alloc_dm",
-	"free_dm",
-	"import_pd",
-	"import_mr",
-	"import_dm",
-	"create_cq",
-
-	"modify_cq",
-	"resize_cq",
-	"req_notify_cq",
-	"destroy_cq",
-	"create_srq",
-
-	"modify_srq",
-	"query_srq",
-	"destroy_srq",
-	"create_qp",
-
-	"open_qp",
-	"modify_qp",
-	"query_qp",
-	"destroy_qp",
-	"attach_mcast",
-	"detach_mcast",
-	"create_ah",
-	"destroy_ah",
-	"create_wq",
-	"modify_wq",
-	"destroy_wq",
-	"create_flow",
-	"destroy_flow",
-	"create_counters",
-	"read_counters",
-	"destroy_counters",
-	"post_send",
-	"post_recv",
-	"post_srq_recv",
-	"poll_cq",
-	"create_rwq_ind_table",
-	"destroy_rwq_ind_table",
-	"attach_counters_point_flow",
-	"modify_qp_rate_limit",
-	"get_srq_num",
-	"query_ece",
-	"set_ece",
-	"alloc_parent_domain",
-	"rdma_create_event_channel",
-	"rdma_create_id",
-	"rdma_destroy_id",
-	"rdma_bind_addr",
-	"rdma_resolve_addr",
-	"rdma_resolve_route",
-	"rdma_connect",
-	"rdma_listen",
-	"rdma_accept",
-	"rdma_reject",
-	"rdma_disconnect",
-	"rdma_get_cm_event",
-	"rdma_set_option",
-	"rdma_join_multicast",
-	"rdma_leave_multicast",
-	"rdma_migrate_id",
-	"rdma_init_qp_attr",
-	"rdma_notify",
-	NULL,
-};
-
-_Static_assert(sizeof(dpa_inject_calls) / sizeof(dpa_inject_calls[0]) <= DPA_INJECT_CALLS_MAX,
-	       "a count for each call");
-
-struct word {
-	const char *name;
-	int value;
-};
-
-#define ERR(e)                                                                                     \
-	{                                                                                          \
-#e, e                                                                              \
-	}
-static const struct word errnos[] = {
-	ERR(EPERM),	   ERR(ENOENT),	       ERR(EINTR),    ERR(EIO),		ERR(ENXIO),
-	ERR(EBADF),	   ERR(EAGAIN),	       ERR(ENOMEM),   ERR(EACCES),	ERR(EFAULT),
-	ERR(EBUSY),	   ERR(EEXIST),	       ERR(ENODEV),   ERR(EINVAL),	ERR(ENFILE),
-	ERR(EMFILE),	   ERR(ENOSPC),	       ERR(ERANGE),   ERR(ENOSYS),	ERR(ENODATA),
-	ERR(EPROTO),	   ERR(EOVERFLOW),     ERR(EMSGSIZE), ERR(EOPNOTSUPP),	ERR(EAFNOSUPPORT),
-	ERR(EADDRINUSE),   ERR(EADDRNOTAVAIL), ERR(ENETDOWN), ERR(ENETUNREACH), ERR(ECONNABORTED),
-	ERR(ECONNRESET),   ERR(ENOBUFS),       ERR(EISCONN),  ERR(ENOTCONN),	ERR(ETIMEDOUT),
-	ERR(ECONNREFUSED), ERR(EHOSTUNREACH),  ERR(ESTALE),   {NULL, 0},
-};
-#undef ERR
-
-/* Values of enum ibv_wc_status. The flush of a QP that is not in error is not a failure of its own. */
-static const struct word statuses[] = {
-	{"LOC_LEN_ERR", 1},
-	{"LOC_QP_OP_ERR", 2},
-	{"LOC_PROT_ERR", 4},
-	{"MW_BIND_ERR", 6},
-	{"REM_INV_REQ_ERR", 9},
-	{"REM_ACCESS_ERR", 10},
-	{"REM_OP_ERR", 11},
-	{"RETRY_EXC_ERR", 12},
-	{"RNR_RETRY_EXC_ERR", 13},
-	{"REM_ABORT_ERR", 16},
-	{"FATAL_ERR", 19},
-	{"GENERAL_ERR", 21},
-	{NULL, 0},
-};
-static const struct word overruns[] = {{"overrun", 1}, {NULL, 0}};
-static const struct word comps[] = {
-	{"lost", DPA_INJECT_LOST}, {"late", DPA_INJECT_LATE}, {NULL, 0}};
-/* Values of enum ibv_event_type. */
-static const struct word events[] = {
-	{"QP_FATAL", 1},
-	{"DEVICE_FATAL", DPA_INJECT_DEVICE_FATAL},
-	{"PORT_ERR", DPA_INJECT_PORT_ERR},
-	{"SRQ_LIMIT_REACHED", 15},
-	{"GID_CHANGE", DPA_INJECT_GID_CHANGE},
-	{NULL, 0},
-};
-/* Values of enum rdma_cm_event_type. */
-static const struct word cm_events[] = {{"ADDR_ERROR", 1},    {"ROUTE_ERROR", 3},
-					{"CONNECT_ERROR", 6}, {"UNREACHABLE", 7},
-					{"REJECTED", 8},      {NULL, 0}};
-/* Values of enum ibv_qp_state. */
-static const struct word states[] = {
-	{"RESET", 0}, {"INIT", 1}, {"RTR", 2}, {"RTS", 3},
-	{"SQD", 4},   {"SQE", 5},  {"ERR", 6}, {NULL, 0},
-};
-/* Values of enum ibv_wc_opcode. */
-static const struct word opcodes[] = {
-	{"SEND", 0},
-	{"RDMA_WRITE", 1},
-	{"RDMA_READ", 2},
-	{"COMP_SWAP", 3},
-	{"FETCH_ADD", 4},
-	{"BIND_MW", 5},
-	{"LOCAL_INV", 6},
-	{"FLUSH", 8},
-	{"ATOMIC_WRITE", 9},
-	{"RECV", 128},
-	{"RECV_RDMA_WITH_IMM", 129},
-	{NULL, 0},
-};
-
-/* The lines but CALL, whose points are the names of the calls. */
-static const struct {
-	const char *point;
-	const struct word *effects;
-} lines[DPA_INJECT_LINES] = {
-	[DPA_INJECT_WC] = {"wc", statuses},	   [DPA_INJECT_CQ] = {"cq", overruns},
-	[DPA_INJECT_COMP] = {"comp_event", comps}, [DPA_INJECT_EVENT] = {"event", events},
-	[DPA_INJECT_CM] = {"cm_event", cm_events},
-};
 
 enum key { KEY_N, KEY_TIMES, KEY_P, KEY_AFTER, KEY_PROG, KEY_ABOVE, KEY_TO, KEY_QPN, KEY_OP, KEYS };
 static const char *const key_names[KEYS] = {"n",     "times", "p",   "after", "prog",
@@ -205,18 +30,27 @@ int dpa_inject_call_index(const char *name)
 
 /* ------------------------------------------------------------------ from text */
 
-/* Takes the word at *s, which ends before one of `ends`. False: the table does not have it. */
-static bool take_word(const char **s, const char *ends, const struct word *table, int *value)
+/* Takes the word at *s, which ends before one of `ends`. NULL: the table does not have it. */
+static const struct dpa_inject_word *take_word(const char **s, const char *ends,
+					       const struct dpa_inject_word *table)
 {
 	size_t len = strcspn(*s, ends);
 
 	for (; table->name; table++)
 		if (strlen(table->name) == len && memcmp(table->name, *s, len) == 0) {
 			*s += len;
-			*value = table->value;
-			return true;
+			return table;
 		}
-	return false;
+	return NULL;
+}
+
+static bool take_value_of(const char **s, const struct dpa_inject_word *table, int *value)
+{
+	const struct dpa_inject_word *w = take_word(s, ",+", table);
+
+	if (w)
+		*value = w->value;
+	return w;
 }
 
 static bool take_point(const char **s, struct dpa_inject_rule *r)
@@ -230,7 +64,7 @@ static bool take_point(const char **s, struct dpa_inject_rule *r)
 	name[len] = '\0';
 	*s += len + 1;
 	for (int l = DPA_INJECT_WC; l < DPA_INJECT_LINES; l++)
-		if (strcmp(name, lines[l].point) == 0) {
+		if (strcmp(name, dpa_inject_lines[l].point) == 0) {
 			r->line = (enum dpa_inject_line)l;
 			return true;
 		}
@@ -239,27 +73,18 @@ static bool take_point(const char **s, struct dpa_inject_rule *r)
 	return r->call >= 0;
 }
 
-/* Events of the port and the device: they need no completion, and what they begin may end by itself. */
-static bool is_outage(const struct dpa_inject_rule *r)
-{
-	return r->line == DPA_INJECT_EVENT &&
-	       (r->effect == DPA_INJECT_DEVICE_FATAL || r->effect == DPA_INJECT_PORT_ERR);
-}
-
-/* A late event needs a time, an outage may have one. */
 static bool take_effect(const char **s, struct dpa_inject_rule *r)
 {
-	const struct word *table = r->line == DPA_INJECT_CALL ? errnos : lines[r->line].effects;
-	bool late;
+	const struct dpa_inject_word *w = take_word(s, ",+:", dpa_inject_lines[r->line].effects);
 
-	if (!take_word(s, ",+:", table, &r->effect))
+	if (!w)
 		return false;
-	late = r->line == DPA_INJECT_COMP && r->effect == DPA_INJECT_LATE;
+	r->effect = w->value;
 	if (**s != ':')
-		return !late;
+		return w->time != DPA_INJECT_TIMED;
 	++*s;
-	return (late || is_outage(r)) && dpa_units_time(s, DPA_INJECT_TIME_MAX, &r->time) &&
-	       (late || r->time);
+	return w->time != DPA_INJECT_NO_TIME && dpa_units_time(s, DPA_INJECT_TIME_MAX, &r->time) &&
+	       (r->time || r->line == DPA_INJECT_COMP);
 }
 
 static bool take_qpn(const char **s, uint32_t *qpn)
@@ -314,18 +139,18 @@ static bool take_value(const char **s, enum key key, struct dpa_inject_rule *r)
 	case KEY_ABOVE:
 		return dpa_units_bytes(s, UINT64_MAX, &r->above) && r->above;
 	case KEY_TO:
-		return take_word(s, ",+", states, &r->to);
+		return take_value_of(s, dpa_inject_states, &r->to);
 	case KEY_QPN:
 		return take_qpn(s, &r->qpn);
 	case KEY_OP:
-		return take_word(s, ",+", opcodes, &r->op);
+		return take_value_of(s, dpa_inject_opcodes, &r->op);
 	case KEYS:
 		break;
 	}
 	return false;
 }
 
-/* Calls that have a size, and those that have a QP. */
+/* Calls that have a size, as regions have, and those that have a QP. */
 static bool call_has(const struct dpa_inject_rule *r, enum key key)
 {
 	static const char *const sized[] = {"reg_mr",	"reg_dmabuf_mr", "reg_dm_mr",
@@ -334,6 +159,8 @@ static bool call_has(const struct dpa_inject_rule *r, enum key key)
 					     "post_send", "post_recv", NULL};
 	const char *const *names = key == KEY_ABOVE ? sized : queued;
 
+	if (r->line == DPA_INJECT_MR)
+		return key == KEY_ABOVE;
 	if (r->line != DPA_INJECT_CALL)
 		return false;
 	if (key == KEY_TO)
@@ -349,11 +176,18 @@ bool dpa_inject_status_fits(int status, bool receive)
 	return !receive || status == 1 || status == 2 || status == 4;
 }
 
+/* True if a peer can ask for it: the other opcodes are of receives, or of no message. */
+static bool is_request(int op)
+{
+	return op < 128 && op != DPA_INJECT_BIND_MW && op != DPA_INJECT_LOCAL_INV;
+}
+
 /* A key that can have no effect is refused. */
 static bool keys_fit(const struct dpa_inject_rule *r, unsigned seen)
 {
 	bool completions =
 		r->line == DPA_INJECT_WC || r->line == DPA_INJECT_CQ || r->line == DPA_INJECT_EVENT;
+	bool queued = completions || r->line == DPA_INJECT_PEER;
 
 	if (HAS(seen, KEY_N) && HAS(seen, KEY_P))
 		return false;
@@ -361,19 +195,26 @@ static bool keys_fit(const struct dpa_inject_rule *r, unsigned seen)
 		return false;
 	if (HAS(seen, KEY_TO) && !call_has(r, KEY_TO))
 		return false;
-	if (HAS(seen, KEY_OP) && !completions)
+	if (HAS(seen, KEY_OP) && !queued)
+		return false;
+	if (HAS(seen, KEY_OP) && r->line == DPA_INJECT_PEER && !is_request(r->op))
 		return false;
 	if (HAS(seen, KEY_OP) && r->line == DPA_INJECT_WC &&
 	    !dpa_inject_status_fits(r->effect, r->op & 128))
 		return false;
-	return !HAS(seen, KEY_QPN) || completions || call_has(r, KEY_QPN);
+	return !HAS(seen, KEY_QPN) || queued || call_has(r, KEY_QPN);
 }
 
-/* A port, its addresses and the device need no completion: these events come at their time. */
+/* Of a port, its addresses and the device: these need no completion and no request. */
 static bool by_time(const struct dpa_inject_rule *r)
 {
-	return r->line == DPA_INJECT_EVENT && r->after &&
-	       (is_outage(r) || r->effect == DPA_INJECT_GID_CHANGE);
+	if (!r->after)
+		return false;
+	if (r->line == DPA_INJECT_PEER)
+		return r->effect == DPA_INJECT_STOPPED;
+	return r->line == DPA_INJECT_EVENT &&
+	       (r->effect == DPA_INJECT_DEVICE_FATAL || r->effect == DPA_INJECT_PORT_ERR ||
+		r->effect == DPA_INJECT_GID_CHANGE);
 }
 
 static bool take_rule(const char **s, struct dpa_inject_rule *out)
@@ -486,7 +327,7 @@ bool dpa_inject_parse(const char *text, struct dpa_inject_spec *out)
 
 /* -------------------------------------------------------------------- to text */
 
-static const char *word_of(const struct word *table, int value)
+static const char *word_of(const struct dpa_inject_word *table, int value)
 {
 	while (table->name && table->value != value)
 		table++;
@@ -524,9 +365,9 @@ static void put_where(struct dpa_units_out *o, const struct dpa_inject_rule *r)
 	if (r->above)
 		dpa_units_put(o, ",above=%llu", (unsigned long long)r->above);
 	if (r->to != DPA_INJECT_ANY)
-		dpa_units_put(o, ",to=%s", word_of(states, r->to));
+		dpa_units_put(o, ",to=%s", word_of(dpa_inject_states, r->to));
 	if (r->op != DPA_INJECT_ANY)
-		dpa_units_put(o, ",op=%s", word_of(opcodes, r->op));
+		dpa_units_put(o, ",op=%s", word_of(dpa_inject_opcodes, r->op));
 	if (r->qpn)
 		dpa_units_put(o, ",qpn=0x%06x", r->qpn);
 	if (r->prog[0])
@@ -537,8 +378,9 @@ static void put_rule(struct dpa_units_out *o, const struct dpa_inject_rule *r)
 {
 	bool call = r->line == DPA_INJECT_CALL;
 
-	dpa_units_put(o, "%s=%s", call ? dpa_inject_calls[r->call] : lines[r->line].point,
-		      word_of(call ? errnos : lines[r->line].effects, r->effect));
+	dpa_units_put(o, "%s=%s",
+		      call ? dpa_inject_calls[r->call] : dpa_inject_lines[r->line].point,
+		      word_of(dpa_inject_lines[r->line].effects, r->effect));
 	if (r->time)
 		put_time(o, ":", r->time);
 	put_when(o, r);

@@ -29,16 +29,43 @@
 
 /* The points that a rule can apply to. */
 enum dpa_inject_line {
-	DPA_INJECT_CALL,  /* a verb or a call of rdma_cm; `call` names it */
-	DPA_INJECT_WC,	  /* a completion */
-	DPA_INJECT_CQ,	  /* a CQ, at a completion: overrun */
-	DPA_INJECT_COMP,  /* a completion event */
-	DPA_INJECT_EVENT, /* an asynchronous event, at a completion or a time */
-	DPA_INJECT_CM,	  /* an event of rdma_cm */
+	DPA_INJECT_CALL,     /* a verb or a call of rdma_cm; `call` names it */
+	DPA_INJECT_WC,	     /* a completion */
+	DPA_INJECT_CQ,	     /* a CQ, at a completion: overrun */
+	DPA_INJECT_COMP,     /* a completion event */
+	DPA_INJECT_EVENT,    /* an asynchronous event, at a completion or a time */
+	DPA_INJECT_CM,	     /* an event of rdma_cm */
+	DPA_INJECT_PEER,     /* a request that a peer sent: this process as others see it */
+	DPA_INJECT_MR,	     /* a memory region */
+	DPA_INJECT_PROGRESS, /* a thread of the device begins to work */
+	DPA_INJECT_EU,	     /* device code of the DPA begins to run on an EU */
+	DPA_INJECT_DPA,	     /* the same: what happens to the code */
+	DPA_INJECT_SYNC,     /* a sync event is updated */
+	DPA_INJECT_DMA,	     /* a DMA task, or a copy of device code */
 	DPA_INJECT_LINES
 };
 
 enum dpa_inject_comp { DPA_INJECT_LOST = 1, DPA_INJECT_LATE };
+
+/*
+ * Of a peer. Its device stops at a request or a time: a type of its own among the events, which have
+ * values of enum ibv_event_type.
+ */
+enum dpa_inject_peer { DPA_INJECT_SLOW = 1, DPA_INJECT_RNR, DPA_INJECT_STOPPED = 100 };
+
+/* Pages that fault late: the device cannot access them, or it takes a time. */
+enum dpa_inject_mr { DPA_INJECT_FAULTS = 1, DPA_INJECT_SLOW_PAGES };
+
+/* The only effects of their lines. */
+enum {
+	DPA_INJECT_STOLEN = 1, /* PROGRESS, EU: it does not run for a time */
+	DPA_INJECT_CRASH = 1,
+	DPA_INJECT_UPDATE_LOST = 1,
+	DPA_INJECT_IO_FAILED = 1,
+};
+
+/* Values of enum ibv_wc_opcode. */
+enum { DPA_INJECT_BIND_MW = 5, DPA_INJECT_LOCAL_INV = 6 };
 
 /* Events that come also without a completion; values of enum ibv_event_type. */
 enum { DPA_INJECT_DEVICE_FATAL = 8, DPA_INJECT_PORT_ERR = 10, DPA_INJECT_GID_CHANGE = 18 };
@@ -47,7 +74,7 @@ struct dpa_inject_rule {
 	enum dpa_inject_line line;
 	int call;      /* line CALL: index in the list of calls; else 0 */
 	int effect;    /* errno; wc status; enum dpa_inject_comp; type of the event */
-	uint64_t time; /* ns: of a late event; of an outage, 0: it does not end by itself */
+	uint64_t time; /* ns: how late, how long; 0: it does not end by itself */
 	/* when: */
 	uint64_t n, times; /* from the n-th on, so many; times of p: at most so many */
 	uint32_t ppm;	   /* 0: n counts; n 0, too: at the time `after` */

@@ -12,6 +12,7 @@
 #include "ctx/range.h"
 #include "direct/direct.h"
 #include "direct/share.h"
+#include "eu/inject.h"
 
 static const uint32_t known_access =
 	DPA_ACCESS_LOCAL_WRITE | DPA_ACCESS_REMOTE_WRITE | DPA_ACCESS_REMOTE_READ |
@@ -130,7 +131,7 @@ int dpa_hw_reg_mr(struct dpa_hw_ctx *ctx, const struct dpa_mr_attr *want, uint32
 		dpa_mr_give(hw, index);
 		goto out;
 	}
-	mr->access = attr->access & ~optional_access;
+	mr->access = 0;
 	mr->iova = attr->iova;
 	mr->length = attr->length;
 	mr->addr = attr->addr;
@@ -138,6 +139,7 @@ int dpa_hw_reg_mr(struct dpa_hw_ctx *ctx, const struct dpa_mr_attr *want, uint32
 	mr->owner = ctx->id;
 	mr->kind = kind_of(attr->type);
 	mr->qpn = attr->type == DPA_MR_DM ? attr->dm : 0;
+	mr->access = (attr->access & ~optional_access) | dpa_region_injected(hw, mr);
 	if (mr->qpn)
 		dpa_dm_ref(hw, ctx->id, mr->qpn, 1);
 	atomic_store_explicit(&mr->nmw, 0, memory_order_relaxed);
@@ -237,7 +239,7 @@ int dpa_hw_dereg_mr(struct dpa_hw_ctx *ctx, uint32_t key)
 static struct dpa_mr_attr attr_of(const struct dpa_mr *mr)
 {
 	return (struct dpa_mr_attr){.pdn = mr->pdn,
-				    .access = mr->access,
+				    .access = mr->access & ~DPA_ACCESS_INJECTED,
 				    .addr = mr->addr,
 				    .length = mr->length,
 				    .iova = mr->iova};
@@ -342,9 +344,11 @@ static bool mr_in_place(const struct dpa_hw *hw, const struct dpa_mr *mr, uint32
 	       plan->why != DPA_SHARE_YES;
 }
 
+/* The mark of an injected failure stays. */
 static void set_access(struct dpa_mr *mr, uint32_t access)
 {
-	__atomic_store_n(&mr->access, access, __ATOMIC_RELAXED);
+	__atomic_store_n(&mr->access, access | (mr->access & DPA_ACCESS_INJECTED),
+			 __ATOMIC_RELAXED);
 }
 
 /*

@@ -194,6 +194,13 @@ struct dpa_hw {
 	 * the first.
 	 */
 	_Atomic uint32_t inspect, inspect_held;
+	/*
+	 * On request the device does nothing: no packet arrives, no WQE is carried out, no answer leaves
+	 * (docs/inject.md). Read only where `inspect` or slow.inspected is set. Written by a thread that
+	 * carries out a request, and by the progress thread; all relaxed: a thread that reads the old
+	 * value does one step more.
+	 */
+	_Atomic bool stopped;
 	_Atomic uint64_t inspect_due;
 	struct dpa_inspect *insp;
 	struct dpa_timeline *timeline; /* inspect/timeline.h */
@@ -286,6 +293,7 @@ struct dpa_hw {
 	bool told_down; /* service thread: contexts have been told that the port is down */
 	/* service thread: when an injected outage of the port ends (ns); 0: none, UINT64_MAX: not by itself */
 	uint64_t port_up_at;
+	uint64_t goes_on_at; /* the same of a device that has stopped: `stopped` */
 	/*
 	 * Adaptive polling (eu/sched.c). ignored: number of sleeps during which the application's
 	 * polling is ignored; written by the service thread, read by pollers (relaxed). backoff and

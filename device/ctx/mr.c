@@ -20,6 +20,7 @@
 #include "ctx/mr.h"
 #include "ctx/qp.h"
 #include "ctx/thread.h"
+#include "inject/inject.h"
 
 #define MR_INDEX_BITS 18
 #define MR_NONE	      0xffffffffu
@@ -103,16 +104,51 @@ void dpa_mr_withdraw(struct dpa_hw *hw, struct dpa_mr *mr)
 	dpa_mr_next_gen(hw, mr);
 }
 
-/* IBA 9.7.4 (key-access) */
-static uint32_t check_range(const struct dpa_mr *mr, uint64_t iova, uint64_t len, uint32_t access,
-			    uint64_t *addr)
+/* The entry that has the pages: a window has those of its region. DPA_MAX_MR: none. */
+static uint32_t pages_of(const struct dpa_hw *hw, const struct dpa_mr *mr)
 {
+	uint32_t i = (uint32_t)(mr - hw->export->mr);
+
+	if (mr->kind == DPA_KIND_MW1 || mr->kind == DPA_KIND_MW2)
+		i = __atomic_load_n(&mr->parent, __ATOMIC_RELAXED) - 1;
+	return i < DPA_MAX_MR ? i : DPA_MAX_MR;
+}
+
+/* An injected failure: the pages are gone (docs/inject.md). A bind touches no page. */
+static bool pages_fault(const struct dpa_hw *hw, const struct dpa_mr *mr, uint32_t access)
+{
+	const uint32_t i = pages_of(hw, mr);
+
+	return !(access & DPA_ACCESS_MW_BIND) && i < DPA_MAX_MR && dpa_inject_region_faults(i);
+}
+
+uint64_t dpa_mr_slow(const struct dpa_hw *hw, uint32_t key)
+{
+	const struct dpa_mr *mr = &hw->export->mr[key >> DPA_KEY_TAG_BITS];
+	uint32_t i;
+
+	if (!key || !(__atomic_load_n(&mr->access, __ATOMIC_RELAXED) & DPA_ACCESS_INJECTED) ||
+	    atomic_load_explicit(&mr->key, memory_order_acquire) != key)
+		return 0;
+	i = pages_of(hw, mr);
+	return i < DPA_MAX_MR ? dpa_inject_region_slow(i) : 0;
+}
+
+/* IBA 9.7.4 (key-access) */
+static uint32_t check_range(const struct dpa_hw *hw, const struct dpa_mr *mr, uint64_t iova,
+			    uint64_t len, uint32_t access, uint64_t *addr)
+{
+	const uint32_t has = __atomic_load_n(&mr->access, __ATOMIC_RELAXED);
 	uint64_t off;
 
 	if (dpa_unlikely(!dpa_mr_holds(mr->iova, mr->length, iova, len, &off)))
 		return DPA_SYN_LKEY_BOUNDS;
-	if (dpa_unlikely((__atomic_load_n(&mr->access, __ATOMIC_RELAXED) & access) != access))
-		return DPA_SYN_LKEY_ACCESS;
+	if (dpa_unlikely((has & (access | DPA_ACCESS_INJECTED)) != access)) {
+		if ((has & access) != access)
+			return DPA_SYN_LKEY_ACCESS;
+		if (len && pages_fault(hw, mr, access))
+			return DPA_SYN_LOCAL_FAULT;
+	}
 	*addr = mr->addr + off;
 	return 0;
 }
@@ -128,11 +164,11 @@ uint32_t dpa_mr_check(struct dpa_hw *hw, uint32_t key, uint32_t pdn, uint64_t io
 		    atomic_load_explicit(&mr->key, memory_order_acquire) != key)
 			return DPA_SYN_BAD_LKEY;
 		if (mr->kind == DPA_KIND_FOREIGN)
-			return check_range(mr, iova, len, access, addr);
+			return check_range(hw, mr, iova, len, access, addr);
 		*addr = (uintptr_t)(access & DPA_ACCESS_LOCAL_WRITE ? hw->mrs.sink : hw->mrs.zeros);
 		return access & ~mr->access ? DPA_SYN_LKEY_ACCESS : 0;
 	}
-	return check_range(mr, iova, len, access, addr);
+	return check_range(hw, mr, iova, len, access, addr);
 }
 
 /* Windows: type 1 is checked by its PD, type 2 by the QP that bound it (IBA 10.6.7.2.3). */
@@ -157,7 +193,7 @@ uint32_t dpa_mr_check_remote(struct dpa_hw_qp *qp, uint32_t key, uint64_t va, ui
 		if (atomic_load_explicit(&mr->key, memory_order_acquire) != key)
 			return DPA_SYN_BAD_LKEY;
 	}
-	return check_range(mr, va, len, access, addr);
+	return check_range(qp->hw, mr, va, len, access, addr);
 }
 
 uint32_t dpa_mr_check_key(struct dpa_hw_qp *qp, uint32_t key, uint32_t access)

@@ -10,6 +10,12 @@
 
 struct dpa_hw_qp;
 
+/*
+ * In the rights of an entry: an injected failure may apply to each access (inject/region.c), and
+ * plain copies are not allowed. No user's flag has this bit.
+ */
+#define DPA_ACCESS_INJECTED (1u << 30)
+
 int dpa_mr_init(struct dpa_hw *hw);
 /*
  * Check a local SGE or a remote access: key, PD, bounds, access bits. Returns 0 and the local
@@ -23,6 +29,8 @@ uint32_t dpa_mr_check_remote(struct dpa_hw_qp *qp, uint32_t key, uint64_t va, ui
 			     uint32_t access, uint64_t *addr);
 /* The same for the whole range of the key. */
 uint32_t dpa_mr_check_key(struct dpa_hw_qp *qp, uint32_t key, uint32_t access);
+/* ns that an access by this key takes, by an injected failure; 0: no time. */
+uint64_t dpa_mr_slow(const struct dpa_hw *hw, uint32_t key);
 /* Take a free entry. ENOMEM, with a log message: there is none. Context: hw->ctl. */
 int dpa_mr_take(struct dpa_hw *hw, struct dpa_mr **mr, uint32_t *index);
 struct dpa_mr *dpa_mr_of(struct dpa_hw *hw, uint32_t key);
@@ -44,7 +52,7 @@ static inline uint32_t dpa_mr_key(uint32_t index, uint32_t tag)
 static inline bool dpa_mr_careful(const struct dpa_hw *hw, uint32_t key)
 {
 	return __atomic_load_n(&hw->export->mr[key >> DPA_KEY_TAG_BITS].access, __ATOMIC_RELAXED) &
-	       DPA_ACCESS_ON_DEMAND;
+	       ((uint32_t)DPA_ACCESS_ON_DEMAND | DPA_ACCESS_INJECTED);
 }
 
 /* True if a region contains [at, at + len). *off: offset of its begin. */
@@ -72,7 +80,8 @@ DPA_STEP void *dpa_sge_plain(struct dpa_hw *hw, const struct dpa_sge *g, uint32_
 			 mr->pdn != pdn || mr->kind != DPA_KIND_MR || at < mr->iova ||
 			 off > mr->length || len > mr->length - off ||
 			 (__atomic_load_n(&mr->access, __ATOMIC_RELAXED) &
-			  (access | DPA_ACCESS_ON_DEMAND)) != access))
+			  (access | (uint32_t)DPA_ACCESS_ON_DEMAND | DPA_ACCESS_INJECTED)) !=
+				 access))
 		return NULL;
 	return (void *)(uintptr_t)(mr->addr + off);
 }

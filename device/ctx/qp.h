@@ -174,12 +174,14 @@ struct dpa_req {
 	struct dpa_xmit xmit[DPA_XMIT_MARKS];
 	/*
 	 * Injected failures (send/inject.c). asked: idx is the last WQE that was looked up; status:
-	 * enum ibv_wc_status that it ends with, 0: none.
+	 * enum ibv_wc_status that it ends with, 0: none. touched: the same for slow pages of its
+	 * memory; it is sent at `until` (ns).
 	 */
 	struct {
-		uint32_t idx;
-		bool asked;
+		uint32_t idx, touched_idx;
+		bool asked, touched;
 		uint8_t status;
+		uint64_t until;
 	} inject;
 };
 
@@ -215,9 +217,10 @@ struct dpa_resp {
 	uint32_t nsaved;
 	/* Duplicates: budget of response packets; ns: time up to which it was counted. again.c */
 	uint64_t again, again_at;
-	uint32_t looked;  /* with looked_due: serial number of the ASK */
-	bool nak_strange; /* nak_sent was set for a packet of another sender: kept.c */
-	uint32_t from;	  /* DPA_FROM_* of the last packet from the wire that came in order */
+	uint32_t looked;     /* with looked_due: serial number of the ASK */
+	bool nak_strange;    /* nak_sent was set for a packet of another sender: kept.c */
+	uint32_t from;	     /* DPA_FROM_* of the last packet from the wire that came in order */
+	uint64_t late_until; /* ns: answers leave then (docs/inject.md); 0: at once */
 	/* XRC target: the ring whose acks_waiting counts it; NULL: none. */
 	struct dpa_tx *ack_waits;
 	/* The current message, if the SRQ matches tags: device/recv/tag.h. */

@@ -100,8 +100,12 @@ static bool is_inspected(struct dpa_hw_qp *qp, struct dpa_rx *rx, const struct d
 {
 	struct dpa_hw *hw = rx->peer->hw;
 
+	if (!(atomic_load_explicit(&hw->inspect, memory_order_relaxed) &
+	      (DPA_INSPECT_LOOK & ~DPA_INSPECT_PEER)) &&
+	    !dpa_link_is_cut(hw))
+		return false;
 	dpa_run_end(qp);
-	if (dpa_port_is_down(hw)) {
+	if (dpa_link_is_cut(hw)) {
 		dpa_count(hw, DPA_CNT_rx_dropped, 1);
 		dpa_qp_leave(qp);
 		return true;
@@ -171,7 +175,7 @@ DPA_STEP struct dpa_hw_qp *drain_step(struct dpa_rx *rx, const struct dpa_slot *
 		}
 		dpa_transport_no_qp(hw, rx, s);
 	} else if (dpa_unlikely(qp->type != DPA_QP_RC || qp->slow.foreign) &&
-		   !dpa_port_is_down(hw) && dpa_rx_must_wait(qp, rx->peer, s)) {
+		   !dpa_link_is_cut(hw) && dpa_rx_must_wait(qp, rx->peer, s)) {
 		t->slots = 0;
 		return qp;
 	} else if (dpa_unlikely(atomic_load_explicit(&hw->inspect, memory_order_relaxed) &

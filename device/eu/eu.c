@@ -31,6 +31,7 @@
 #include "link/kick.h"
 #include "transport/api.h"
 #include "eu/eu.h"
+#include "eu/inject.h"
 #include "meter/meter.h"
 #include "eu/progress.h"
 #include "eu/sched.h"
@@ -248,6 +249,7 @@ static void *eu_main(void *arg)
 			dpa_settle_kicks(eu->hw);
 			while (eu_sleep(eu)) /* a check of the words, without spinning */
 				dpa_own_rest();
+			dpa_inject_steal(eu->hw, false);
 		}
 	}
 	dpa_own_end();

@@ -5,22 +5,40 @@
  */
 #include <errno.h>
 #include <string.h>
+#include <time.h>
+#include <dpa_hw_trace.h>
 #include "board/board_layout.h"
 #include "ctx/qp.h"
+#include "ctx/schedule.h"
 #include "eu/inject.h"
+#include "inject/query.h"
 #include "link/inspect.h"
 #include "tables/tables.h"
 
-#define COMPLETIONS (1u << DPA_INJECT_WC | 1u << DPA_INJECT_CQ | 1u << DPA_INJECT_EVENT)
-#define CALLS	    (1u << DPA_INJECT_CALL)
+#define PEERS	(1u << DPA_INJECT_PEER)
+#define REGIONS (1u << DPA_INJECT_MR)
+#define COMPLETIONS                                                                                \
+	(1u << DPA_INJECT_WC | 1u << DPA_INJECT_CQ | 1u << DPA_INJECT_EVENT | PEERS | REGIONS)
+#define CALLS (1u << DPA_INJECT_CALL)
 
 _Static_assert(DPA_BOARD_INJECT_RULES == DPA_INJECT_RULES, "a count for each rule");
 
+/* The timeline's point: of a call, or of the device itself. */
+static void trace_failure(const struct dpa_inject_query *q)
+{
+	const bool call = q->line == DPA_INJECT_CALL || q->line == DPA_INJECT_CM;
+
+	dpa_trace_event(DPA_TRACE_INJECT, 0, call ? DPA_TRACE_VERB : DPA_TRACE_COMPLETION, q->qpn,
+			q->line, 0, 0);
+}
+
 /* With the lock of the rules held. */
-static void report_failure(void *arg, const char *line)
+static void report_failure(void *arg, const char *line, const struct dpa_inject_query *q)
 {
 	struct dpa_hw *hw = arg;
 
+	if (dpa_trace_is_on())
+		trace_failure(q);
 	dpa_log(hw, DPA_LOG_WARN, "%s", line);
 }
 
@@ -31,7 +49,7 @@ static void switch_paths(struct dpa_hw *hw)
 
 	__atomic_store_n(hw->alive, bits & CALLS ? DPA_HW_ALIVE_ASKS : DPA_HW_ALIVE,
 			 __ATOMIC_RELAXED);
-	dpa_inspect_inject(hw, bits & COMPLETIONS);
+	dpa_inspect_inject(hw, bits & COMPLETIONS, bits & PEERS);
 }
 
 static void show_rules(struct dpa_board_inject *r, uint32_t gen)
@@ -79,12 +97,45 @@ static void bring_port_up(struct dpa_hw *hw)
 	dpa_inspect_down(hw, false);
 }
 
+/* -------------------------------------------------------------------- the device */
+
+/* ns: how long; 0: until the rules change. A device that has stopped already stops for the longer time. */
+static void stop_device(struct dpa_hw *hw, uint64_t now, uint64_t ns)
+{
+	uint64_t end = ns ? now + ns : UINT64_MAX;
+
+	if (end > hw->goes_on_at)
+		hw->goes_on_at = end;
+	atomic_store_explicit(&hw->stopped, true, memory_order_relaxed);
+	dpa_log(hw, DPA_LOG_INFO, "device: stopped");
+}
+
+/* Runs each QP: it has answers and WQEs that waited. */
+static void device_goes_on(struct dpa_hw *hw)
+{
+	uint32_t nslab = atomic_load_explicit(&hw->qps.nslab, memory_order_acquire);
+
+	if (!hw->goes_on_at)
+		return;
+	hw->goes_on_at = 0;
+	atomic_store_explicit(&hw->stopped, false, memory_order_relaxed);
+	dpa_log(hw, DPA_LOG_INFO, "device: goes on");
+	for (uint32_t i = 0; i < nslab; i++) {
+		struct dpa_hw_qp *qp = hw->qps.slab[i];
+
+		dpa_qplock_lock(&qp->lock);
+		if (qp->qpn)
+			dpa_schedule(qp, 0);
+		dpa_qp_leave(qp);
+	}
+}
+
 static void follow_request(struct dpa_hw *hw)
 {
 	struct dpa_board_inject *r = dpa_board_inject_mine(hw->board, false);
 	char text[DPA_BOARD_INJECT_TEXT];
 	struct dpa_inject_spec spec;
-	uint32_t gen;
+	uint32_t gen, was;
 
 	if (!r || dpa_board_inject_gen(r) == dpa_board_inject_seen(r) ||
 	    !dpa_board_inject_request(r, text, &gen))
@@ -94,9 +145,13 @@ static void follow_request(struct dpa_hw *hw)
 			"cannot inject the failures that are set for this process");
 		spec = (struct dpa_inject_spec){.set = true};
 	}
+	was = atomic_load_explicit(&dpa_hw_injects, memory_order_relaxed);
 	dpa_inject_set(&spec);
 	switch_paths(hw);
+	if ((was | atomic_load_explicit(&dpa_hw_injects, memory_order_relaxed)) & REGIONS)
+		dpa_regions_follow(hw);
 	bring_port_up(hw);
+	device_goes_on(hw);
 	show_rules(r, gen);
 	dpa_log(hw, DPA_LOG_INFO, "failures to inject: %s", text);
 }
@@ -166,6 +221,9 @@ static void raise_event(struct dpa_hw *hw, int type, uint64_t now, uint64_t ns)
 	case DPA_EVENT_DEVICE_FATAL:
 		fail_device(hw, now, ns);
 		break;
+	case DPA_INJECT_STOPPED:
+		stop_device(hw, now, ns);
+		break;
 	default:
 		tell_contexts(hw, (uint32_t)type);
 	}
@@ -181,6 +239,8 @@ void dpa_inject_tick(struct dpa_hw *hw, uint64_t now)
 		raise_event(hw, type, now, ns);
 	if (dpa_unlikely(hw->port_up_at) && now >= hw->port_up_at)
 		bring_port_up(hw);
+	if (dpa_unlikely(hw->goes_on_at) && now >= hw->goes_on_at)
+		device_goes_on(hw);
 }
 
 bool dpa_inject_wants_ticks(struct dpa_hw *hw)
@@ -197,10 +257,37 @@ uint64_t dpa_inject_wait(struct dpa_hw *hw, uint64_t ns)
 
 	if (hw->port_up_at && hw->port_up_at < due)
 		due = hw->port_up_at;
+	if (hw->goes_on_at && hw->goes_on_at < due)
+		due = hw->goes_on_at;
 	if (due == UINT64_MAX)
 		return ns;
 	now = dpa_now_ns();
 	if (due <= now)
 		return 0;
 	return due - now < ns ? due - now : ns;
+}
+
+/* --------------------------------------------------------------------- threads */
+
+#define NAP_NS 5000000ull
+
+static bool is_over(struct dpa_hw *hw)
+{
+	return atomic_load_explicit(&hw->stop, memory_order_relaxed) ||
+	       !dpa_hw_injecting(DPA_INJECT_PROGRESS);
+}
+
+void dpa_inject_steal(struct dpa_hw *hw, bool service)
+{
+	uint64_t ns = 0, now = dpa_now_ns(), end;
+
+	if (dpa_likely(!dpa_inject_point(DPA_INJECT_PROGRESS, &ns)))
+		return;
+	for (end = now + ns; now < end && !is_over(hw); now = dpa_now_ns()) {
+		const uint64_t nap = end - now < NAP_NS ? end - now : NAP_NS;
+
+		nanosleep(&(struct timespec){.tv_nsec = (long)nap}, NULL);
+		if (service)
+			dpa_inject_tick(hw, now);
+	}
 }

@@ -9,6 +9,18 @@
 /* Use the setting, and show the rules in force to tools. Ended by dpa_inject_unbind(). */
 void dpa_inject_open(struct dpa_hw *hw);
 /*
+ * A region is registered. Returns DPA_ACCESS_INJECTED if a rule selects it, else 0. Context: hw->ctl.
+ */
+struct dpa_mr;
+uint32_t dpa_region_injected(struct dpa_hw *hw, const struct dpa_mr *mr);
+/* The rules have changed: the same for all regions, in the order of their entries. */
+void dpa_regions_follow(struct dpa_hw *hw);
+/*
+ * A thread of the device begins to work: it may lose its processor (progress=stolen). Context: no
+ * lock held. service: it is the progress thread, which follows requests of tools meanwhile.
+ */
+void dpa_inject_steal(struct dpa_hw *hw, bool service);
+/*
  * Carry out a request of a tool, and the asynchronous events that are due. Cheap. Context: the
  * service thread, no lock held.
  */

@@ -492,8 +492,10 @@ static void *service_main(void *arg)
 			continue;
 		}
 		atomic_store_explicit(&hw->app_polled, 0, memory_order_relaxed);
-		if (service_spin(hw) == DPA_SLEEP)
+		if (service_spin(hw) == DPA_SLEEP) {
 			sleep_until_woken(hw);
+			dpa_inject_steal(hw, true);
+		}
 	}
 	dpa_own_end();
 	return NULL;

@@ -65,6 +65,21 @@ int dpa_hw_inject_call(const struct dpa_hw_call *call);
  * thread. Call it only if dpa_hw_injecting(5).
  */
 bool dpa_hw_inject_cm(int event);
+/*
+ * For a library that is not linked to the device. Lines of enum dpa_inject_line that it has: code
+ * begins to run on an EU; it may crash; a sync event is updated; a copy by DMA.
+ */
+enum { DPA_HW_INJECT_EU = 9, DPA_HW_INJECT_DPA, DPA_HW_INJECT_SYNC, DPA_HW_INJECT_DMA };
+struct dpa_inject_ops {
+	const _Atomic uint32_t *gate; /* dpa_hw_injects */
+	/*
+	 * Count a match of the line. True: it shall fail; *ns: for how long. Any thread; takes a leaf
+	 * lock. Call it only if *gate has the bit of the line.
+	 */
+	bool (*point)(uint32_t line, uint64_t *ns);
+};
+extern const struct dpa_inject_ops dpa_inject_ops __attribute__((visibility("hidden")));
+
 /* True while the device is gone, as by DEVICE_FATAL: a driver opens no context. Any thread. */
 bool dpa_hw_inject_gone(void);
 

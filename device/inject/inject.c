@@ -7,6 +7,7 @@
 #include <unistd.h>
 #include "util/draw.h"
 #include "inject/inject.h"
+#include "inject/query.h"
 #include "util/clock.h"
 #include "util/lock.h"
 
@@ -21,6 +22,8 @@ static struct {
 	uint64_t since; /* ns: when the rules were set */
 	struct {
 		uint64_t seen, fired;
+		uint64_t begun; /* failures of the rule; each may last and fail several matches */
+		uint64_t until; /* ns: it lasts that long; 0: it never began */
 	} count[DPA_INJECT_RULES];
 	struct dpa_inject_count *shown;
 	dpa_inject_report_fn *report;
@@ -43,18 +46,7 @@ static struct {
 static _Atomic uint32_t any_news, any_raised; /* hints */
 static _Atomic uint64_t gone_until;	      /* ns; 0: it never was */
 
-/* A call, completion or event that is matched against the rules, and the rule that selects it. */
-struct query {
-	enum dpa_inject_line line;
-	int call;   /* line CALL */
-	int effect; /* DPA_INJECT_ANY, or the effect that the rule must have */
-	int to, op; /* DPA_INJECT_ANY: it has none */
-	uint64_t size;
-	uint32_t qpn;
-	const struct dpa_inject_rule *rule; /* that fired */
-};
-
-static bool matches(const struct dpa_inject_rule *r, const struct query *q)
+static bool matches(const struct dpa_inject_rule *r, const struct dpa_inject_query *q)
 {
 	return r->line == q->line && r->call == q->call &&
 	       (q->effect == DPA_INJECT_ANY || r->effect == q->effect) &&
@@ -69,18 +61,46 @@ static bool is_timed(const struct dpa_inject_rule *r)
 	return !r->n && !r->ppm;
 }
 
-/* Counts a match. True: it is one of those that shall fail. Context: the lock. */
-static bool count_match(uint32_t i)
+/* True if the match is one of those that shall fail. */
+static bool selects(uint32_t i, uint64_t seen)
 {
 	const struct dpa_inject_rule *r = &table.spec.rule[i];
-	uint64_t seen = ++table.count[i].seen;
 
-	if (table.count[i].fired >= r->times)
+	if (table.count[i].begun >= r->times)
 		return false;
 	if (r->ppm)
 		return dpa_draw_below(dpa_draw(table.spec.seed, seen, i), DPA_INJECT_MILLION) <
 		       r->ppm;
 	return seen >= r->n;
+}
+
+/* True if a failure of the rule lasts, and each match meanwhile fails. */
+static bool lasts(const struct dpa_inject_rule *r)
+{
+	return r->time && r->line == DPA_INJECT_PEER && r->effect == DPA_INJECT_RNR;
+}
+
+/* Counts a match. True: it shall fail. Context: the lock. */
+static bool count_match(uint32_t i, uint64_t now)
+{
+	uint64_t seen = ++table.count[i].seen;
+
+	if (now < table.count[i].until)
+		return true;
+	return selects(i, seen);
+}
+
+/* Context: the lock. */
+static void begin_failure(uint32_t i, uint64_t now)
+{
+	const struct dpa_inject_rule *r = &table.spec.rule[i];
+
+	table.count[i].fired++;
+	if (now < table.count[i].until)
+		return;
+	table.count[i].begun++;
+	if (lasts(r))
+		table.count[i].until = now + r->time;
 }
 
 static void show_counts(uint32_t i)
@@ -102,7 +122,7 @@ static void add_news(const char *line)
 }
 
 /* Context: the lock. */
-static void record_failure(uint32_t i, const struct query *q)
+static void record_failure(uint32_t i, const struct dpa_inject_query *q)
 {
 	char line[96], rule[160], qp[24] = "";
 
@@ -113,21 +133,21 @@ static void record_failure(uint32_t i, const struct query *q)
 		 (unsigned long long)table.count[i].seen, qp);
 	add_news(line);
 	if (table.report)
-		table.report(table.arg, line);
+		table.report(table.arg, line, q);
 	else if (table.log)
 		table.log(DPA_LOG_WARN, line);
 }
 
 /* Every rule that matches counts; the first one that selects the match fails it. Context: the lock. */
-static void ask_rules(struct query *q, uint64_t now)
+static void ask_rules(struct dpa_inject_query *q, uint64_t now)
 {
 	for (uint32_t i = 0; i < table.spec.num; i++) {
 		const struct dpa_inject_rule *r = &table.spec.rule[i];
 
 		if (!matches(r, q) || is_timed(r) || (r->after && now - table.since < r->after))
 			continue;
-		if (count_match(i) && !q->rule) {
-			table.count[i].fired++;
+		if (count_match(i, now) && !q->rule) {
+			begin_failure(i, now);
 			q->rule = r;
 			record_failure(i, q);
 		}
@@ -135,8 +155,7 @@ static void ask_rules(struct query *q, uint64_t now)
 	}
 }
 
-/* Returns the effect of the rule that selects it, or none. */
-static int select_effect(struct query *q, int none, uint64_t *ns)
+int dpa_inject_select(struct dpa_inject_query *q, int none, uint64_t *ns)
 {
 	int effect = none;
 
@@ -284,67 +303,67 @@ int dpa_hw_inject_call(const struct dpa_hw_call *call)
 {
 	int effect;
 
-	struct query q = {.line = DPA_INJECT_CALL,
-			  .call = dpa_inject_call_index(call->name),
-			  .effect = DPA_INJECT_ANY,
-			  .to = call->to,
-			  .op = DPA_INJECT_ANY,
-			  .size = call->size,
-			  .qpn = call->qpn};
+	struct dpa_inject_query q = {.line = DPA_INJECT_CALL,
+				     .call = dpa_inject_call_index(call->name),
+				     .effect = DPA_INJECT_ANY,
+				     .to = call->to,
+				     .op = DPA_INJECT_ANY,
+				     .size = call->size,
+				     .qpn = call->qpn};
 
 	if (q.call < 0)
 		return 0;
-	effect = select_effect(&q, 0, NULL);
+	effect = dpa_inject_select(&q, 0, NULL);
 	record_call(q.call, effect);
 	return effect;
 }
 
 bool dpa_hw_inject_cm(int event)
 {
-	struct query q = {
+	struct dpa_inject_query q = {
 		.line = DPA_INJECT_CM, .effect = event, .to = DPA_INJECT_ANY, .op = DPA_INJECT_ANY};
 
-	return select_effect(&q, 0, NULL);
+	return dpa_inject_select(&q, 0, NULL);
 }
 
-static struct query of_cqe(enum dpa_inject_line line, const struct dpa_inject_cqe *c)
+static struct dpa_inject_query of_cqe(enum dpa_inject_line line, const struct dpa_inject_cqe *c)
 {
-	return (struct query){.line = line,
-			      .effect = DPA_INJECT_ANY,
-			      .to = DPA_INJECT_ANY,
-			      .op = c->opcode,
-			      .qpn = c->qpn};
+	return (struct dpa_inject_query){.line = line,
+					 .effect = DPA_INJECT_ANY,
+					 .to = DPA_INJECT_ANY,
+					 .op = c->opcode,
+					 .qpn = c->qpn};
 }
 
 int dpa_inject_wc(const struct dpa_inject_cqe *c)
 {
-	struct query q = of_cqe(DPA_INJECT_WC, c);
+	struct dpa_inject_query q = of_cqe(DPA_INJECT_WC, c);
 
-	return dpa_hw_injecting(DPA_INJECT_WC) ? select_effect(&q, 0, NULL) : 0;
+	return dpa_hw_injecting(DPA_INJECT_WC) ? dpa_inject_select(&q, 0, NULL) : 0;
 }
 
 bool dpa_inject_overrun(const struct dpa_inject_cqe *c)
 {
-	struct query q = of_cqe(DPA_INJECT_CQ, c);
+	struct dpa_inject_query q = of_cqe(DPA_INJECT_CQ, c);
 
-	return dpa_hw_injecting(DPA_INJECT_CQ) && select_effect(&q, 0, NULL);
+	return dpa_hw_injecting(DPA_INJECT_CQ) && dpa_inject_select(&q, 0, NULL);
 }
 
 int dpa_inject_event(const struct dpa_inject_cqe *c, uint64_t *ns)
 {
-	struct query q = of_cqe(DPA_INJECT_EVENT, c);
+	struct dpa_inject_query q = of_cqe(DPA_INJECT_EVENT, c);
 
-	return dpa_hw_injecting(DPA_INJECT_EVENT) ? select_effect(&q, -1, ns) : -1;
+	return dpa_hw_injecting(DPA_INJECT_EVENT) ? dpa_inject_select(&q, -1, ns) : -1;
 }
 
 int dpa_inject_comp(uint64_t *ns)
 {
-	struct query q = {.line = DPA_INJECT_COMP,
-			  .effect = DPA_INJECT_ANY,
-			  .to = DPA_INJECT_ANY,
-			  .op = DPA_INJECT_ANY};
+	struct dpa_inject_query q = {.line = DPA_INJECT_COMP,
+				     .effect = DPA_INJECT_ANY,
+				     .to = DPA_INJECT_ANY,
+				     .op = DPA_INJECT_ANY};
 
-	return dpa_hw_injecting(DPA_INJECT_COMP) ? select_effect(&q, 0, ns) : 0;
+	return dpa_hw_injecting(DPA_INJECT_COMP) ? dpa_inject_select(&q, 0, ns) : 0;
 }
 
 void dpa_inject_raise(int type, uint64_t ns)
@@ -390,11 +409,17 @@ bool dpa_hw_inject_gone(void)
 
 /* ----------------------------------------------------------------------- time */
 
+/* There may be rules that need no match. */
+static bool has_timed(void)
+{
+	return dpa_hw_injecting(DPA_INJECT_EVENT) || dpa_hw_injecting(DPA_INJECT_PEER);
+}
+
 int dpa_inject_timed(uint64_t now, uint64_t *ns)
 {
 	int type = -1;
 
-	if (!dpa_hw_injecting(DPA_INJECT_EVENT))
+	if (!has_timed())
 		return -1;
 	dpa_spin_lock(&table.lock);
 	for (uint32_t i = 0; i < table.spec.num && type < 0; i++) {
@@ -402,10 +427,10 @@ int dpa_inject_timed(uint64_t now, uint64_t *ns)
 
 		if (!is_timed(r) || table.count[i].fired || now - table.since < r->after)
 			continue;
-		table.count[i].seen = table.count[i].fired = 1;
+		table.count[i].seen = table.count[i].fired = table.count[i].begun = 1;
 		type = r->effect;
 		*ns = r->time;
-		record_failure(i, &(struct query){0});
+		record_failure(i, &(struct dpa_inject_query){.line = r->line});
 		show_counts(i);
 	}
 	dpa_spin_unlock(&table.lock);
@@ -416,7 +441,7 @@ uint64_t dpa_inject_due(void)
 {
 	uint64_t due = UINT64_MAX;
 
-	if (!dpa_hw_injecting(DPA_INJECT_EVENT))
+	if (!has_timed())
 		return due;
 	dpa_spin_lock(&table.lock);
 	for (uint32_t i = 0; i < table.spec.num; i++) {

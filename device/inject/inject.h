@@ -24,10 +24,11 @@ struct dpa_inject_cqe {
 };
 
 /*
- * Receives a line about each failure, with the lock held: it calls nothing of this file. Of the
- * device while it is open.
+ * Receives a line about each failure, and what has failed, with the lock held: it calls nothing of
+ * this file. Of the device while it is open.
  */
-typedef void dpa_inject_report_fn(void *arg, const char *line);
+struct dpa_inject_query;
+typedef void dpa_inject_report_fn(void *arg, const char *line, const struct dpa_inject_query *q);
 void dpa_inject_bind(dpa_inject_report_fn *report, void *arg);
 void dpa_inject_unbind(void);
 /* A tool reads `counts` (DPA_INJECT_RULES of them) from now on; NULL: none. */
@@ -48,6 +49,30 @@ bool dpa_inject_overrun(const struct dpa_inject_cqe *c);
 int dpa_inject_event(const struct dpa_inject_cqe *c, uint64_t *ns);
 /* A completion event: 0, or enum dpa_inject_comp; *ns: how late. */
 int dpa_inject_comp(uint64_t *ns);
+/*
+ * A new request of a peer, which is in order: `opcode` is that of its completion at the peer. Each
+ * function asks for rules of its own kind; call them once for each request.
+ */
+/* ns: how late the answer leaves; 0: not late. */
+uint64_t dpa_inject_slow(const struct dpa_inject_cqe *request);
+/* True: it finds no receive. */
+bool dpa_inject_rnr(const struct dpa_inject_cqe *request);
+/* True: the device stops before it. dpa_inject_raised() has it afterwards, as DPA_INJECT_STOPPED. */
+bool dpa_inject_stops(const struct dpa_inject_cqe *request);
+
+/*
+ * A region is registered, or rules came; `bytes` long. True: a rule selects it, and its accesses ask
+ * below. Otherwise it has no mark any more. region: below `most`. Context: one thread at a time.
+ */
+bool dpa_inject_region(uint32_t region, uint32_t most, uint64_t bytes);
+/* An access. True: the device cannot access it. Any thread. */
+bool dpa_inject_region_faults(uint32_t region);
+/* ns that an access takes. Any thread. */
+uint64_t dpa_inject_region_slow(uint32_t region);
+
+/* Count a match of a line that has no more than its number. True: it shall fail; *ns: for how long. */
+bool dpa_inject_point(uint32_t line, uint64_t *ns);
+
 /* Leave an event of the port or the device to the progress thread. Any thread. */
 void dpa_inject_raise(int type, uint64_t ns);
 /* Take an event that was left. Returns its type; -1: none. Cheap without one. */

@@ -32,7 +32,13 @@ enum { DPA_INSPECT_CAPTURE = 1, DPA_INSPECT_FAULT = 2, DPA_INSPECT_MODEL = 4 };
 #define DPA_INSPECT_INJECT 8u
 /* The port is down: no packet of this process leaves or arrives, on any link. */
 #define DPA_INSPECT_DOWN   16u
-#define DPA_INSPECT_LOOK   (DPA_INSPECT_FRAMES | DPA_INSPECT_DOWN) /* of a packet that arrives */
+/*
+ * There are rules about requests of peers: an answer may be late or never come, and the device of this
+ * process may stop (inject/inject.h). Peers run their timers, as on a link that loses packets.
+ */
+#define DPA_INSPECT_PEER   32u
+/* of a packet that arrives */
+#define DPA_INSPECT_LOOK   (DPA_INSPECT_FRAMES | DPA_INSPECT_DOWN | DPA_INSPECT_PEER)
 #define DPA_INSPECT_TX	   (DPA_INSPECT_CAPTURE | DPA_INSPECT_FAULT | DPA_INSPECT_DOWN)
 
 enum dpa_inspect_at {

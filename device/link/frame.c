@@ -244,7 +244,7 @@ struct dpa_hw_qp *dpa_pkt_deliver(struct dpa_hw *hw, struct dpa_hw_qp *cur, stru
 		}
 	}
 	if (dpa_unlikely(!qp || qp->qpn != pkt->dqpn || is_overtaken(qp, f, pkt->psn) ||
-			 dpa_port_is_down(hw))) {
+			 dpa_link_is_cut(hw))) {
 		dpa_count(hw, DPA_CNT_rx_dropped, 1);
 		return qp;
 	}

@@ -51,10 +51,14 @@ void dpa_pkt_of_slot(const struct dpa_slot *s, struct dpa_roce_pkt *pkt);
 
 /* ---- capture and faults: inspect.c, fault.c, capture.c ---- */
 
-/* True while the port is down: dpa_inspect_down(). */
-static inline bool dpa_port_is_down(const struct dpa_hw *hw)
+/* True while no packet arrives: the port is down (dpa_inspect_down()), or the device has stopped. */
+static inline bool dpa_link_is_cut(const struct dpa_hw *hw)
 {
-	return atomic_load_explicit(&hw->inspect, memory_order_relaxed) & DPA_INSPECT_DOWN;
+	const uint32_t bits = atomic_load_explicit(&hw->inspect, memory_order_relaxed);
+
+	return bits & DPA_INSPECT_DOWN ||
+	       (bits & DPA_INSPECT_PEER &&
+		atomic_load_explicit(&hw->stopped, memory_order_relaxed));
 }
 
 /*

@@ -278,7 +278,7 @@ bool dpa_inspect_only_drops(struct dpa_hw *hw)
 	const struct dpa_fault *q = &hw->insp->fault;
 	bool only = faults_on(hw) && !is_captured(hw);
 
-	if (dpa_port_is_down(hw))
+	if (dpa_link_is_cut(hw))
 		return true;
 	dpa_spin_lock(&hw->insp->lock);
 	for (uint32_t k = 0; k < DPA_FAULT_KINDS; k++)
@@ -293,7 +293,7 @@ bool dpa_inspect_drops(struct dpa_hw *hw, const uint8_t *p, uint32_t n)
 	struct dpa_inspect *in = hw->insp;
 	struct dpa_fault_act a = {0};
 
-	if (dpa_port_is_down(hw))
+	if (dpa_link_is_cut(hw))
 		return true;
 	dpa_spin_lock(&in->lock);
 	if (dpa_fault_meant(&in->fault.spec, p, n))
@@ -382,7 +382,8 @@ void dpa_inspect_lanes(struct dpa_peer *p)
 		/*
 		 * once lossy, always lossy: a packet lost just before the end still needs its timer
 		 */
-		lossy = (bits & (DPA_INSPECT_FAULT | DPA_INSPECT_MODEL | DPA_INSPECT_DOWN)) ||
+		lossy = (bits & (DPA_INSPECT_FAULT | DPA_INSPECT_MODEL | DPA_INSPECT_DOWN |
+				 DPA_INSPECT_PEER)) ||
 			atomic_load_explicit(&shm->lossy, memory_order_relaxed);
 		pull = hw->cfg.pull == DPA_CFG_PULL_AUTO && p->can_pull &&
 		       !(bits & DPA_INSPECT_LOOK) && !lossy;

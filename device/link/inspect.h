@@ -26,8 +26,11 @@ void dpa_inspect_abandon(struct dpa_hw *hw); /* forked child: closes the descrip
 void dpa_inspect_tick(struct dpa_hw *hw);
 /* True while packets are inspected or a timeline is recorded, and while a request is not followed. */
 bool dpa_inspect_wants_ticks(struct dpa_hw *hw);
-/* Failures are injected into completions, or no longer. Context: no lock held. */
-void dpa_inspect_inject(struct dpa_hw *hw, bool on);
+/*
+ * Failures are injected into what QPs do (on), and into requests of peers (peers), or no longer.
+ * Context: no lock held.
+ */
+void dpa_inspect_inject(struct dpa_hw *hw, bool on, bool peers);
 /*
  * An injected failure takes the port of this process down, or no longer. `dpactl port` does the same
  * for all processes of the adapter: the port is up if neither does. While it is down packets are lost on

@@ -32,10 +32,11 @@ static void set_bit(struct dpa_hw *hw, uint32_t bit, bool on)
 	hw->ops->grant_all(hw);
 }
 
-void dpa_inspect_inject(struct dpa_hw *hw, bool on)
+void dpa_inspect_inject(struct dpa_hw *hw, bool on, bool peers)
 {
 	pthread_mutex_lock(&hw->insp->follow);
 	set_bit(hw, DPA_INSPECT_INJECT, on);
+	set_bit(hw, DPA_INSPECT_PEER, peers);
 	pthread_mutex_unlock(&hw->insp->follow);
 }
 

@@ -140,7 +140,8 @@ static void give_mw(struct dpa_hw_qp *qp, struct dpa_mr *mw, uint32_t key, uint6
 {
 	struct dpa_hw *hw = qp->hw;
 
-	mw->access = b->access | (dpa_mr_careful(hw, b->lkey) ? DPA_ACCESS_ON_DEMAND : 0);
+	mw->access = b->access | (hw->export->mr[b->lkey >> DPA_KEY_TAG_BITS].access &
+				  (DPA_ACCESS_ON_DEMAND | DPA_ACCESS_INJECTED));
 	mw->iova = b->access & DPA_ACCESS_ZERO_BASED ? 0 : va;
 	mw->addr = addr;
 	mw->length = b->length;

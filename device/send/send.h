@@ -85,6 +85,12 @@ enum dpa_send_fate { DPA_SEND_GO, DPA_SEND_WAIT, DPA_SEND_FAILED };
 enum dpa_send_fate dpa_send_injected(struct dpa_hw_qp *qp, uint32_t idx,
 				     const struct dpa_wqe_ctrl *c);
 
+/*
+ * True: the WQE at send_idx waits for slow pages of its memory, and the QP is scheduled. Context: as
+ * above.
+ */
+bool dpa_send_touches(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_ctrl *c);
+
 /* --- probe.c: round trips that congestion control requests --- */
 /* Add a probe to the ring. Context: tx->lock. */
 void dpa_probe_put(struct dpa_hw_qp *qp, struct dpa_tx *tx);

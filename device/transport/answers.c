@@ -14,6 +14,7 @@
 #include "transport/api.h"
 #include "transport.h"
 #include "payload/payload.h"
+#include "recv/peer.h"
 #include "link/udp/wire.h"
 
 #define WAITS	2
@@ -295,14 +296,15 @@ DPA_STEP bool put_ack(struct dpa_hw_qp *qp)
 
 void dpa_responder_join(struct dpa_hw_qp *qp)
 {
-	if (dpa_owes_ack(qp))
+	if (dpa_owes_ack(qp) && !dpa_unlikely(qp->slow.inspected && dpa_answer_waits(qp)))
 		put_ack(qp);
 }
 
 /* True if only a plain ACK is pending, for a QP of this host whose ring exists. */
-static inline bool has_short_ack(const struct dpa_hw_qp *qp)
+static inline bool has_short_ack(struct dpa_hw_qp *qp)
 {
 	return dpa_owes_ack(qp) && qp->tx && !qp->tx->peer->wire && qp->transport == DPA_BTH_RC &&
+	       !dpa_unlikely(qp->slow.inspected && dpa_answer_waits(qp)) &&
 	       atomic_load_explicit(&qp->tx->peer->state, memory_order_relaxed) == DPA_PEER_UP;
 }
 
@@ -409,6 +411,8 @@ void dpa_responder_flush(struct dpa_hw_qp *qp)
 		ack_part(qp);
 		return;
 	}
+	if (dpa_unlikely(qp->slow.inspected) && owes && dpa_answer_waits(qp))
+		return;
 	if (dpa_likely(owes) && !flush_short(qp))
 		flush_answers(qp);
 	if (dpa_unlikely(r->looked_due || r->hint_due))

@@ -407,6 +407,8 @@ static enum step send_step(struct dpa_hw_qp *qp)
 		if (dpa_unlikely(qp->slow.inspected) &&
 		    (fate = dpa_send_injected(qp, idx, c)) != DPA_SEND_GO)
 			return fate == DPA_SEND_WAIT ? STEP_WAIT : STEP_FAILED;
+		if (dpa_unlikely(qp->slow.inspected) && dpa_send_touches(qp, idx, c))
+			return STEP_WAIT;
 		if (dpa_unlikely(c->flags & DPA_WQE_FENCE) && r->rd_out)
 			return STEP_WAIT;
 		if (dpa_unlikely(!dpa_fits_window(qp, dpa_wqe_psns(qp, c))))
@@ -620,6 +622,9 @@ int dpa_requester_run(struct dpa_hw_qp *qp)
 {
 	int n;
 
+	if (dpa_unlikely(qp->slow.inspected) &&
+	    atomic_load_explicit(&qp->hw->stopped, memory_order_relaxed))
+		return 0; /* all QPs are scheduled when the device goes on */
 	if (dpa_trace_is_on())
 		trace_pickup(qp);
 	dpa_stir(qp->hw);

@@ -72,10 +72,13 @@ uint32_t dpa_check_remote(struct dpa_hw_qp *qp, const struct dpa_slot *s, uint32
 {
 	const struct dpa_ext *x = (const struct dpa_ext *)s->ext;
 	uint64_t addr;
+	uint32_t syn;
 
 	if (!x->dmalen)
 		return 0;
-	return dpa_mr_check_remote(qp, x->rkey, x->va, x->dmalen, access, &addr);
+	syn = dpa_mr_check_remote(qp, x->rkey, x->va, x->dmalen, access, &addr);
+	/* The rights are there. Pages that fault on request do so when they are accessed. */
+	return dpa_unlikely(syn == DPA_SYN_LOCAL_FAULT) ? 0 : syn;
 }
 
 /*

@@ -18,6 +18,7 @@
 #include "transport/api.h"
 #include "transport.h"
 #include "order/resp_check.h"
+#include "recv/peer.h"
 #include "recv/recv.h"
 #include "recv/tag.h"
 #include "writes.h"
@@ -302,7 +303,8 @@ static void on_send_write(struct dpa_hw_qp *qp, struct dpa_peer *peer, const str
 	}
 	/* A SEND takes its receive at its start, a WRITE with immediate data at its end. */
 	if (!r->have_wqe && (p & (send ? DPA_OPP_START : DPA_OPP_RQ))) {
-		if (!take_receive(qp, peer, s, payload)) {
+		if (dpa_unlikely(qp->slow.inspected && dpa_peer_has_no_receive(qp, s)) ||
+		    !take_receive(qp, peer, s, payload)) {
 			r->nak_sent = true;
 			dpa_count(qp->hw, DPA_CNT_rnr_nak_sent, qp->type == DPA_QP_RC);
 			dpa_meter_add(&qp->meter.rnr, qp->type == DPA_QP_RC);
@@ -310,6 +312,8 @@ static void on_send_write(struct dpa_hw_qp *qp, struct dpa_peer *peer, const str
 			return;
 		}
 		r->have_wqe = true;
+		if (dpa_unlikely(qp->slow.inspected))
+			dpa_receive_pages(qp);
 	}
 	if (dpa_unlikely(qp->slow.inspected) && r->have_wqe && (p & DPA_OPP_RQ) &&
 	    (syn = dpa_recv_injected(qp, send ? DPA_CQE_RECV : DPA_CQE_RECV_RDMA_WITH_IMM))) {
@@ -451,6 +455,8 @@ static void one_request(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struc
 		dpa_deny(qp, s, DPA_NAK_INV_REQ, DPA_REFUSED(DPA_CHECK_SRQ));
 		return;
 	}
+	if (dpa_unlikely(qp->slow.inspected) && (p & DPA_OPP_START) && dpa_peer_injected(qp, s))
+		return;
 	gap_closed(r);
 	dpa_kept_source(qp, s);
 	if (p & DPA_OPP_READ)

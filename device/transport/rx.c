@@ -78,6 +78,8 @@ static void report_no_qp(struct dpa_tx *tx, uint32_t board, const struct dpa_slo
 	struct dpa_slot *r;
 	uint8_t *data;
 
+	if (dpa_unlikely(dpa_link_is_cut(tx->peer->hw)))
+		return;
 	dpa_spin_lock(&tx->lock);
 	r = dpa_lane_reserve(tx, 0, &data);
 	if (r) {
@@ -275,6 +277,7 @@ void dpa_transport_reset(struct dpa_hw_qp *qp)
 	qp->resp.last_op = 0xff;
 	qp->resp.nak_sent = qp->resp.have_wqe = qp->resp.ack_owed = qp->resp.ack_late = false;
 	qp->resp.looked_due = qp->resp.hint_due = false;
+	qp->resp.late_until = 0;
 	qp->resp.full_due = qp->resp.room_due = qp->resp.refused = qp->resp.room_awaited = false;
 	dpa_waits_no_more(qp);
 	qp->resp.off = 0;

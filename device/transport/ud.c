@@ -7,6 +7,7 @@
 #include "link/kick.h"
 #include "port/port.h"
 #include "link/kick.h"
+#include "recv/peer.h"
 #include "recv/recv.h"
 #include "transport.h"
 #include "link/fds.h"
@@ -327,6 +328,8 @@ int dpa_ud_send(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_ctrl *c
 	if (dpa_unlikely(qp->slow.inspected) && !qp->gsi &&
 	    dpa_send_injected(qp, idx, c) != DPA_SEND_GO)
 		return 1;
+	if (dpa_unlikely(qp->slow.inspected) && !qp->gsi && dpa_send_touches(qp, idx, c))
+		return 1;
 	memcpy(&av, dpa_wqe_at(qp, idx, 32), 32);
 	memcpy((uint8_t *)&av + 32, dpa_wqe_at(qp, idx, 64), 16);
 	if (av.is_global && dpa_port_gid(qp->ctx->port, av.sgid_index, &sgid)) {
@@ -398,7 +401,8 @@ void dpa_ud_rx(struct dpa_hw_qp *qp, const struct dpa_slot *s, const uint8_t *pa
 
 	/* The Q_Key must match. Otherwise the packet is dropped and counted. */
 	if (x->qkey != qp->attr.qkey || s->len < GRH_BYTES || (s->flags & DPA_PKT_PULL) ||
-	    (!r->have_wqe && !dpa_take_rwqe(qp, w))) {
+	    (!r->have_wqe && (dpa_unlikely(qp->slow.inspected && dpa_peer_has_no_receive(qp, s)) ||
+			      !dpa_take_rwqe(qp, w)))) {
 		dpa_count(qp->hw, DPA_CNT_rx_dropped, 1);
 		return;
 	}
@@ -408,6 +412,8 @@ void dpa_ud_rx(struct dpa_hw_qp *qp, const struct dpa_slot *s, const uint8_t *pa
 	 * and 2 for IPv4 or 1 for IPv6. UCX reads it there.
 	 */
 	r->ud_packet_type = payload[0] >> 4 == 6 ? 9 : 10;
+	if (dpa_unlikely(qp->slow.inspected) && !qp->gsi)
+		dpa_receive_pages(qp);
 	if (dpa_unlikely(qp->slow.inspected) && !qp->gsi &&
 	    (syn = dpa_recv_injected(qp, DPA_CQE_RECV)))
 		goto fail;

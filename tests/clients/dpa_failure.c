@@ -6,7 +6,9 @@
  * It knows nothing of that. Before CAUSE: -s: the receiver has an SRQ; -e N: N events come, and it waits
  * for them; -u: it posts once the port is down, after that event, and prints the port's state; -f: it
  * waits for a device that fails, prints what is left of it, and opens it again; -r N: retries instead of
- * one, and each takes longer. Exit status 0: it was all seen.
+ * one, and each takes longer; -p PLACE: a region of its own is where the third message is sent from
+ * (send), received (receive), written to (write), read from (read) or read into (into). With CAUSE
+ * `unmapped` that region is for paging on demand, and has no pages. Exit status 0: it was all seen.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -17,6 +19,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -38,11 +41,19 @@ static struct ibv_srq *srq;
 static char memory[2 * MESSAGES * BYTES];
 static struct side a = {.name = "sender"}, b = {.name = "receiver"};
 static const char *cause;
+static const char *place = "";
+static void *own;
+static struct ibv_mr *own_mr;
 static int retries = 1;
 
 static bool is(const char *name)
 {
 	return strcmp(cause, name) == 0;
+}
+
+static bool is_at(const char *name)
+{
+	return strcmp(place, name) == 0;
 }
 
 static void need(bool ok, const char *what)
@@ -66,8 +77,25 @@ static void open_device(void)
 	need(!fcntl(ctx->async_fd, F_SETFL, fcntl(ctx->async_fd, F_GETFL) | O_NONBLOCK), "fcntl");
 	need((pd = ibv_alloc_pd(ctx)), "ibv_alloc_pd");
 	mr = ibv_reg_mr(pd, memory, sizeof(memory),
-			IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE);
+			IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ);
 	need(mr, "ibv_reg_mr");
+}
+
+static void make_own_region(void)
+{
+	const int access =
+		IBV_ACCESS_LOCAL_WRITE | IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ;
+
+	own = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	need(own != MAP_FAILED, "mmap");
+	own_mr = ibv_reg_mr(pd, own, 4096, access | (is("unmapped") ? IBV_ACCESS_ON_DEMAND : 0));
+	need(own_mr, "ibv_reg_mr");
+}
+
+static void use_own(struct ibv_sge *sge)
+{
+	sge->addr = (uintptr_t)own;
+	sge->lkey = own_mr->lkey;
 }
 
 static void make_side(struct side *s, int cqe, bool with_srq)
@@ -80,7 +108,8 @@ static void make_side(struct side *s, int cqe, bool with_srq)
 	struct ibv_srq_init_attr shared = {.attr = {.max_wr = MESSAGES, .max_sge = 1}};
 	struct ibv_qp_attr init = {.qp_state = IBV_QPS_INIT,
 				   .port_num = 1,
-				   .qp_access_flags = IBV_ACCESS_REMOTE_WRITE};
+				   .qp_access_flags =
+					   IBV_ACCESS_REMOTE_WRITE | IBV_ACCESS_REMOTE_READ};
 
 	need((s->cq = ibv_create_cq(ctx, cqe, NULL, NULL, 0)), "ibv_create_cq");
 	attr.send_cq = attr.recv_cq = s->cq;
@@ -100,6 +129,7 @@ static void connect_side(struct side *s, const struct side *peer)
 				   .path_mtu = IBV_MTU_1024,
 				   .dest_qp_num = peer->qp->qp_num,
 				   .min_rnr_timer = 1,
+				   .max_dest_rd_atomic = 1,
 				   .ah_attr = {.is_global = 1, .port_num = 1}};
 
 	need(!ibv_query_gid(ctx, 1, 0, &attr.ah_attr.grh.dgid), "ibv_query_gid");
@@ -111,6 +141,7 @@ static void connect_side(struct side *s, const struct side *peer)
 	     "to RTR");
 	attr = (struct ibv_qp_attr){.qp_state = IBV_QPS_RTS,
 				    .timeout = retries > 1 ? 15 : 10,
+				    .max_rd_atomic = 1,
 				    .retry_cnt = (uint8_t)retries};
 	need(!ibv_modify_qp(s->qp, &attr,
 			    IBV_QP_STATE | IBV_QP_TIMEOUT | IBV_QP_RETRY_CNT | IBV_QP_RNR_RETRY |
@@ -128,6 +159,8 @@ static void post_receives(void)
 
 		if (i == THIRD && is("receive_bad_lkey"))
 			sge.lkey ^= 0x5a00;
+		if (i == THIRD && is_at("receive"))
+			use_own(&sge);
 		if (i == THIRD && is("receive_short"))
 			sge.length = BYTES / 2;
 		if (i >= THIRD && is("no_receive"))
@@ -157,6 +190,13 @@ static int post_sends(void)
 	}
 	if (is("bad_lkey"))
 		sge[THIRD].lkey ^= 0x5a00;
+	if (is_at("send") || is_at("into"))
+		use_own(&sge[THIRD]);
+	if (is_at("write") || is_at("read") || is_at("into")) {
+		wr[THIRD].opcode = is_at("write") ? IBV_WR_RDMA_WRITE : IBV_WR_RDMA_READ;
+		wr[THIRD].wr.rdma.remote_addr = (uintptr_t)(is_at("into") ? memory : own);
+		wr[THIRD].wr.rdma.rkey = is_at("into") ? mr->rkey : own_mr->rkey;
+	}
 	if (is("bad_rkey")) {
 		wr[THIRD].opcode = IBV_WR_RDMA_WRITE;
 		wr[THIRD].wr.rdma.remote_addr = (uintptr_t)memory;
@@ -293,7 +333,7 @@ int main(int argc, char **argv)
 	bool shared = false, down = false, fatal = false;
 	int opt, events = 0;
 
-	while ((opt = getopt(argc, argv, "sufe:r:")) != -1) {
+	while ((opt = getopt(argc, argv, "sufe:r:p:")) != -1) {
 		if (opt == 's')
 			shared = true;
 		else if (opt == 'u')
@@ -302,6 +342,8 @@ int main(int argc, char **argv)
 			fatal = true;
 		else if (opt == 'r')
 			retries = atoi(optarg);
+		else if (opt == 'p')
+			place = optarg;
 		else if (opt == 'e')
 			events = atoi(optarg);
 		else
@@ -311,6 +353,8 @@ int main(int argc, char **argv)
 		return 2;
 	cause = argv[optind];
 	open_device();
+	if (place[0])
+		make_own_region();
 	make_side(&a, is("short_cq") ? THIRD : 2 * MESSAGES, false);
 	make_side(&b, 2 * MESSAGES, shared);
 	connect_side(&a, &b);
@@ -324,6 +368,8 @@ int main(int argc, char **argv)
 		need(show_event(LIMIT_MS), "an event");
 		show_port();
 	}
+	if (is("unmapped"))
+		need(!munmap(own, 4096), "munmap");
 	if (is("gone"))
 		need(!ibv_modify_qp(b.qp, &reset, IBV_QP_STATE), "to RESET");
 	show_all(post_sends(), events);

@@ -187,7 +187,7 @@ static bool is_good(struct batch *b, struct dpa_frame *f, struct dpa_roce_pkt *p
 	    b->arrived)
 		return good;
 	/* dpa_pkt_deliver() drops the others; a run of packets does not pass there */
-	if (good && dpa_port_is_down(b->hw) && !f->group && pkt->dqpn != DPA_QPN_MCAST &&
+	if (good && dpa_link_is_cut(b->hw) && !f->group && pkt->dqpn != DPA_QPN_MCAST &&
 	    pkt->dqpn != DPA_MAD_QPN && dpa_qpn_is_ours(b->hw, pkt->dqpn)) {
 		dpa_count(b->hw, DPA_CNT_rx_dropped, 1);
 		return false;

@@ -93,6 +93,10 @@ void dpa_wake_self(struct dpa_hw *of)
 {
 }
 
+void dpa_inject_steal(struct dpa_hw *h, bool service)
+{
+}
+
 int dpa_progress_once(struct dpa_hw *h)
 {
 	return 0;

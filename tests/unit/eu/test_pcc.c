@@ -24,6 +24,10 @@ TestSuite(eu_pcc, .timeout = 60);
 static _Atomic uint32_t heard[DPA_PCC_EVENTS];
 static _Atomic pid_t by[DPA_PCC_EVENTS]; /* the thread of the last call */
 
+void dpa_inject_steal(struct dpa_hw *h, bool service)
+{
+}
+
 static void tell_init(void *priv, const void *param, uint64_t now)
 {
 	(void)priv;

@@ -226,8 +226,9 @@ Test(inject, at_a_time)
 }
 
 static char reported[256];
-static void keep_report(void *arg, const char *line)
+static void keep_report(void *arg, const char *line, const struct dpa_inject_query *q)
 {
+	cr_expect(q);
 	cr_expect_eq(arg, reported);
 	snprintf(reported, sizeof(reported), "%s", line);
 }
@@ -308,4 +309,80 @@ Test(inject, threads)
 		sum += failed[i];
 	}
 	cr_expect_eq(sum, 500);
+}
+
+/* The numbers of the requests that find no receive, from 1 on, as bits. */
+static unsigned refused(uint32_t qpn, int requests)
+{
+	const struct dpa_inject_cqe c = {.qpn = qpn, .opcode = 0};
+	unsigned bits = 0;
+
+	for (int i = 1; i <= requests; i++)
+		bits |= (unsigned)dpa_inject_rnr(&c) << i;
+	return bits;
+}
+
+Test(inject, peers)
+{
+	const struct dpa_inject_cqe read = {.qpn = 5, .opcode = 2}, send = {.qpn = 5};
+	uint64_t ns = 0;
+
+	use("peer=rnr,n=3,times=2,qpn=5");
+	cr_expect_eq(refused(6, 5), 0, "another QP");
+	cr_expect_eq(refused(5, 6), 1u << 3 | 1u << 4);
+	use("peer=rnr:1s,n=3");
+	cr_expect_eq(refused(5, 6), 1u << 3 | 1u << 4 | 1u << 5 | 1u << 6, "it lasts");
+	use("peer=slow:2ms,op=RDMA_READ");
+	cr_expect_eq(dpa_inject_slow(&send), 0);
+	cr_expect_not(dpa_inject_rnr(&read), "another effect does not count");
+	cr_expect_not(dpa_inject_stops(&read));
+	cr_expect_eq(dpa_inject_slow(&read), 2000000);
+	use("peer=stopped:5ms,n=2");
+	cr_expect_not(dpa_inject_stops(&send));
+	cr_expect_eq(dpa_inject_raised(&ns), -1);
+	cr_expect(dpa_inject_stops(&read));
+	cr_expect_eq(dpa_inject_raised(&ns), DPA_INJECT_STOPPED);
+	cr_expect_eq(ns, 5000000);
+	use("peer=stopped,after=1ns");
+	cr_expect_not(dpa_inject_stops(&send), "at its time, not at a request");
+	cr_expect_eq(dpa_inject_timed(dpa_now_ns(), &ns), DPA_INJECT_STOPPED);
+	cr_expect_eq(dpa_inject_due(), UINT64_MAX);
+}
+
+#define MOST 64u
+
+Test(inject, regions)
+{
+	cr_expect_not(dpa_inject_region(3, MOST, 4096), "no rules");
+	use("mr=fault,n=2+mr=slow:2ms,above=1M");
+	cr_expect_not(dpa_inject_region(3, MOST, 4096), "the first one");
+	cr_expect(dpa_inject_region(4, MOST, 4096));
+	cr_expect(dpa_inject_region_faults(4));
+	cr_expect_eq(dpa_inject_region_slow(4), 0);
+	cr_expect_not(dpa_inject_region_faults(3));
+	cr_expect(dpa_inject_region(5, MOST, 2u << 20));
+	cr_expect_eq(dpa_inject_region_slow(5), 2000000);
+	cr_expect_not(dpa_inject_region_faults(5));
+	cr_expect_not(dpa_inject_region(4, MOST, 4096), "the entry of another region now");
+	cr_expect_not(dpa_inject_region_faults(4));
+	use("mr=fault:3600s");
+	cr_expect(dpa_inject_region(6, MOST, 4096));
+	cr_expect_not(dpa_inject_region_faults(6), "later");
+}
+
+Test(inject, points)
+{
+	uint64_t ns = 0;
+
+	cr_expect_not(dpa_inject_ops.point(DPA_HW_INJECT_EU, &ns));
+	use("eu=stolen:3ms,n=2+dpa_thread=crash+sync_event=lost,n=3+dma=IO_FAILED,p=100%");
+	cr_expect(atomic_load(dpa_inject_ops.gate) >> DPA_HW_INJECT_SYNC & 1);
+	cr_expect_not(dpa_inject_ops.point(DPA_HW_INJECT_EU, &ns));
+	cr_expect(dpa_inject_ops.point(DPA_HW_INJECT_EU, &ns));
+	cr_expect_eq(ns, 3000000);
+	cr_expect(dpa_inject_ops.point(DPA_HW_INJECT_DPA, &ns));
+	cr_expect_not(dpa_inject_ops.point(DPA_HW_INJECT_SYNC, &ns));
+	cr_expect(dpa_inject_ops.point(DPA_HW_INJECT_DMA, &ns));
+	cr_expect(dpa_inject_ops.point(DPA_HW_INJECT_DMA, &ns));
+	cr_expect_not(dpa_inject_point(DPA_INJECT_PROGRESS, &ns), "no rule");
 }
