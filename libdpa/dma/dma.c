@@ -2,6 +2,7 @@
 /* dma.c - doca_dma: its context and its tasks. */
 #include "dma.h"
 #include "../common/buf/buf.h"
+#include "../run/inject.h"
 
 static struct doca_dma *dma_of_ctx(struct doca_ctx *ctx)
 {
@@ -23,6 +24,7 @@ static void dma_release(struct doca_dma *dma)
 
 static doca_error_t dma_start(struct doca_ctx *ctx)
 {
+	dpa_inject_begin();
 	return dma_of_ctx(ctx)->done ? DOCA_SUCCESS : DOCA_ERROR_INVALID_VALUE;
 }
 
@@ -54,12 +56,15 @@ static void dma_take(struct doca_dma *dma)
 static void dma_pump(struct doca_dma *dma)
 {
 	struct doca_dma_task_memcpy *t;
+	uint64_t ns;
 
 	for (; (t = dma->post); dma->post = t->next) {
 		if (!t->begun) {
 			if (t != dma->work && dpa_dma_must_wait(t))
 				return;
 			t->failed = dpa_dma_begin(t);
+			if (!t->failed && dpa_injected(DPA_HW_INJECT_DMA, &ns))
+				t->failed = DOCA_ERROR_IO_FAILED;
 			if (!t->failed && t->remote)
 				dpa_dma_mark(t, true);
 		}

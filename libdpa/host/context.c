@@ -14,6 +14,7 @@
 #include <string.h>
 #include "../crash/watchdog.h"
 #include "../exec/exec.h"
+#include "../run/inject.h"
 #include "../run/points.h"
 
 /* Open the device for the EUs: any context's device may be closed while they run. */
@@ -33,6 +34,7 @@ static int pool_open(void *arg, void **dev, uint32_t *num_eus)
 	}
 	*num_eus = dpa_hwif_num_eus(ctx);
 	atomic_store_explicit(&dpa_points, dpa_hwif_trace(), memory_order_release);
+	dpa_inject_begin();
 	dpa_stat_open(board.path, ibv_get_device_name(ctx->device), *num_eus, board.max_run_time);
 	*dev = ctx;
 	return 0;

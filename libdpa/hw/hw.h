@@ -18,6 +18,7 @@ struct ibv_mr;
 struct ibv_pd;
 struct ibv_qp;
 struct ibv_qp_init_attr;
+struct dpa_inject_ops;
 struct dpa_pcc_ops;
 struct dpa_trace_ops;
 struct ibv_srq;
@@ -74,6 +75,8 @@ void dpa_hwif_query_board(struct ibv_context *ctx, struct dpa_hwif_board *board)
 const struct dpa_pcc_ops *dpa_hwif_pcc(struct ibv_context *ctx, void **port);
 /* Return the points of the timeline (dpa_hw_trace.h); NULL: none. After a device was opened. */
 const struct dpa_trace_ops *dpa_hwif_trace(void);
+/* Return the points of injected failures (dpa_hw_inject.h); NULL: none. After a device was opened. */
+const struct dpa_inject_ops *dpa_hwif_inject(void);
 int dpa_hwif_progress(struct ibv_context *ctx);
 void dpa_hwif_idle(struct ibv_context *ctx); /* the caller does not drive progress any more */
 

@@ -60,6 +60,11 @@ const struct dpa_trace_ops *dpa_hwif_trace(void)
 	return dpadv_trace_points();
 }
 
+const struct dpa_inject_ops *dpa_hwif_inject(void)
+{
+	return dpadv_inject_points();
+}
+
 int dpa_hwif_progress(struct ibv_context *ctx)
 {
 	return dpadv_progress(ctx);

@@ -2,6 +2,7 @@
 /* run.c - entry to device code and exit from it; a fault ends the context. */
 #include "../host/libdpa.h"
 #include "fault.h"
+#include "inject.h"
 #include "points.h"
 #include "run.h"
 
@@ -43,6 +44,7 @@ enum dpal_eu_end dpal_run_code(struct dpal_run *run, void (*code)(void *arg), vo
 {
 	struct dpal_eu *eu = dpal_eu_self;
 	enum dpal_eu_end end = DPA_EU_KILLED;
+	void (*todo)(void *) = dpa_run_injected(run, code);
 	const uint64_t began =
 		dpa_point_begin(point_kinds[run->kind], eu->id, run->rank, run->name);
 	struct dpa_stat_run stat;
@@ -51,7 +53,7 @@ enum dpal_eu_end dpal_run_code(struct dpal_run *run, void (*code)(void *arg), vo
 	dpal_eu_enter(run->dpa);
 	dpa_stat_begin(&stat, task_of(run), eu->id);
 	if (!atomic_load_explicit(&run->dpa->fatal, memory_order_seq_cst))
-		end = dpal_eu_call(code, arg);
+		end = dpal_eu_call(todo, arg);
 	dpa_stat_end(&stat);
 	if (end == DPA_EU_FAULTED)
 		dpa_fatal_enter(run->dpa, run->name, eu, stat.task);

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include "../common/buf/buf.h"
 #include "../host/libdpa.h"
+#include "../run/inject.h"
 #include "sync_event.h"
 #include <doca_sync_event.h>
 
@@ -52,10 +53,12 @@ uint64_t dpa_se_read(const struct doca_sync_event *se)
 
 uint64_t dpa_se_add(struct doca_sync_event *se, uint64_t n)
 {
-	uint64_t before;
+	uint64_t before, ns;
 
 	if (state_of(se) != DPA_SE_STARTED)
 		return 0;
+	if (dpa_injected(DPA_HW_INJECT_SYNC, &ns)) /* the caller sees that it was done */
+		return dpa_se_read(se);
 	before = atomic_fetch_add_explicit(se->word, n, memory_order_seq_cst);
 	dpa_se_changed(se);
 	return before;
@@ -63,7 +66,9 @@ uint64_t dpa_se_add(struct doca_sync_event *se, uint64_t n)
 
 void dpa_se_set(struct doca_sync_event *se, uint64_t value)
 {
-	if (state_of(se) != DPA_SE_STARTED)
+	uint64_t ns;
+
+	if (state_of(se) != DPA_SE_STARTED || dpa_injected(DPA_HW_INJECT_SYNC, &ns))
 		return;
 	atomic_store_explicit(se->word, value, memory_order_seq_cst);
 	dpa_se_changed(se);
@@ -251,6 +256,7 @@ doca_error_t dpa_se_start(struct doca_sync_event *se)
 		return ret;
 	se->polled = se->word != &se->own ||
 		     se->pub.where & ~(uint32_t)(DPA_SE_LOC_CPU | DPA_SE_LOC_DPA);
+	dpa_inject_begin();
 	atomic_store_explicit(&se->state, DPA_SE_STARTED, memory_order_release);
 	return DOCA_SUCCESS;
 }

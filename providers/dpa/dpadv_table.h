@@ -11,6 +11,7 @@
 #include "dpadv.h"
 
 /* The members are the calls of dpadv.h with the same names. New ones are added at the end. */
+struct dpa_inject_ops;
 struct dpa_trace_ops;
 struct dpadv_table {
 	uint32_t size; /* size of this provider's table */
@@ -37,7 +38,9 @@ struct dpadv_table {
 	int (*watch_sq)(struct ibv_qp *qp, const uint64_t *word);
 	struct ibv_mr *(*reg_foreign_mr)(struct ibv_pd *pd, const struct dpadv_foreign_mr *mr);
 	const struct dpa_pcc_ops *(*query_pcc)(struct ibv_context *context, void **port);
-	const struct dpa_trace_ops *trace_points; /* not a call: dpadv_trace_points() returns it */
+	/* not calls: dpadv_trace_points() and dpadv_inject_points() return them */
+	const struct dpa_trace_ops *trace_points;
+	const struct dpa_inject_ops *inject_points;
 };
 
 #endif

@@ -171,6 +171,15 @@ DPADV_API const struct dpa_trace_ops *dpadv_trace_points(void)
 	return t ? t->trace_points : NULL;
 }
 
+DPADV_API const struct dpa_inject_ops *dpadv_inject_points(void)
+{
+	const struct dpadv_table *t = dpadv_found();
+
+	return t && t->size >= offsetof(struct dpadv_table, inject_points) + sizeof(void *)
+		       ? t->inject_points
+		       : NULL;
+}
+
 DPADV_API int dpadv_port_file(unsigned function, const char *name, char *text, size_t len)
 {
 	const struct dpadv_table *t = dpadv_any();

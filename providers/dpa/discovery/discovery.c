@@ -93,4 +93,5 @@ __attribute__((visibility("default"))) const struct dpadv_table dpadv_table = {
 	.reg_foreign_mr = dpadv_reg_foreign_mr,
 	.query_pcc = dpadv_query_pcc,
 	.trace_points = &dpa_trace_ops,
+	.inject_points = &dpa_inject_ops,
 };

@@ -22,7 +22,13 @@
 int dpadv_port_file(unsigned function, const char *name, char *text, size_t len);
 typedef int dpadv_port_file_fn(unsigned function, const char *name, char *text, size_t len);
 
+struct dpa_inject_ops;
 struct dpa_trace_ops;
+/*
+ * Return the points at which libdpa asks for injected failures: dpa_hw_inject.h. NULL: no provider
+ * of this build is loaded. Opens no device. Any thread.
+ */
+const struct dpa_inject_ops *dpadv_inject_points(void);
 /*
  * Return the points of the process's timeline, for libdpa: dpa_hw_trace.h. NULL: no provider of this
  * build is loaded. Opens no device. Any thread.

@@ -396,6 +396,11 @@ const struct dpa_trace_ops *dpa_hwif_trace(void)
 	return trace_ops;
 }
 
+const struct dpa_inject_ops *dpa_hwif_inject(void)
+{
+	return NULL; /* nothing is injected */
+}
+
 int dpa_hwif_progress(struct ibv_context *ctx)
 {
 	return 0;

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+/* inject.c - an EU that is stolen, code that crashes: see inject.h. */
+#include <time.h>
+#include "../host/libdpa.h"
+#include "../hw/hw.h"
+#include "inject.h"
+#include "run.h"
+
+_Atomic(const struct dpa_inject_ops *) dpa_injects;
+
+void dpa_inject_begin(void)
+{
+	atomic_store_explicit(&dpa_injects, dpa_hwif_inject(), memory_order_release);
+}
+
+#define NAP_NS 1000000
+
+/* A store through a bad pointer, as device code does it: the handlers of EUs see the same fault. */
+static void crash(void *arg)
+{
+	volatile uint64_t *nowhere = (uint64_t *)8;
+
+	__asm__("" : "+r"(nowhere)); /* the compiler does not see that it is invalid */
+	*nowhere = (uintptr_t)arg;
+}
+
+static uint64_t now_ns(void)
+{
+	struct timespec t;
+
+	clock_gettime(CLOCK_MONOTONIC, &t);
+	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
+}
+
+/* The thread keeps its EU. A context that ends meanwhile waits for no code that has not begun. */
+static void wait_without_eu(const struct dpal_run *run, uint64_t ns)
+{
+	for (uint64_t now = now_ns(), end = now + ns; now < end; now = now_ns()) {
+		const uint64_t nap = end - now < NAP_NS ? end - now : NAP_NS;
+
+		if (atomic_load_explicit(&run->dpa->fatal, memory_order_relaxed))
+			return;
+		nanosleep(&(struct timespec){.tv_nsec = (long)nap}, NULL);
+	}
+}
+
+dpa_run_code *dpa_run_injected(const struct dpal_run *run, dpa_run_code *code)
+{
+	uint64_t ns = 0;
+
+	if (dpa_injected(DPA_HW_INJECT_EU, &ns))
+		wait_without_eu(run, ns);
+	return dpa_injected(DPA_HW_INJECT_DPA, &ns) ? crash : code;
+}
