@@ -129,7 +129,8 @@ static void look_in_layers(struct walk *w)
 			continue;
 		if (w->what == ABSENT) {
 			w->what = what;
-			strcpy(w->target, target);
+			if (what == LINK) /* otherwise there is no text */
+				strcpy(w->target, target);
 		}
 		w->p->layers |= 1u << i;
 	}
