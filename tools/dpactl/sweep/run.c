@@ -427,7 +427,7 @@ void sweep_run(const struct sweep_setup *s, const char *rule, struct sweep_run *
 	}
 	if (peer.pid) {
 		r->peer_hangs = !peer.ended;
-		r->peer_signal = peer.crashed;
+		r->peer_signal = peer.crashed ? peer.status : 0;
 	}
 	end_all(&c, &peer, r);
 	look_for_files(&before, r);

@@ -128,7 +128,7 @@ static void describe(const struct sweep_setup *s, const struct sweep_run *r, cha
 		n += (size_t)snprintf(text + n, len - n, "; cannot end process %d (%s)",
 				      (int)r->stuck, r->stuck_name);
 	if (r->peer_signal && n < len)
-		n += (size_t)snprintf(text + n, len - n, "; the peer crashed");
+		snprintf(text + n, len - n, "; the peer ended by %s", strsignal(r->peer_signal));
 	else if (r->peer_hangs && n < len)
 		snprintf(text + n, len - n, "; the peer waits");
 }
@@ -168,6 +168,8 @@ static struct json_object *run_json(const struct sweep_call *call, const char *r
 		json_add_num(o, "signal", (uint64_t)r->status);
 	if (r->end == SWEEP_ENDED)
 		json_add_num(o, "status", (uint64_t)r->status);
+	if (r->peer_signal)
+		json_add_num(o, "peer_signal", (uint64_t)r->peer_signal);
 	json_add_num(o, "ms", r->ms);
 	json_add_num(o, "processes_left", r->left);
 	json_add_num(o, "on_adapter", r->on_board);

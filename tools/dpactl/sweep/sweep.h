@@ -60,7 +60,7 @@ struct sweep_run {
 	uint32_t num_shm;     /* files that it left in /dev/shm */
 	char shm[SWEEP_FILE]; /* the name of one of them */
 	bool peer_hangs;      /* the other end was still there at the limit, and was ended */
-	bool peer_signal;     /* the other end crashed */
+	int peer_signal;      /* signal that ended the other end; 0: none */
 	pid_t stuck;	      /* a process that could not be ended; 0: there is none */
 	char stuck_name[20];
 };
