@@ -6,7 +6,7 @@
 #include <string.h>
 #include "priv.h"
 
-#define MOST_EVENTS 1000000u
+#define MOST_EVENTS 500000u /* some 250 MB if they are of one flow */
 #define MOST_STEPS  100000u /* timers between two packets */
 #define END_STEPS   1000u   /* timers behind the last one, */
 #define END_NS	    UINT64_C(60000000000)
@@ -16,7 +16,7 @@ struct dpa_replay_event *rp_event(struct rp *rp, enum dpa_replay_what what)
 	const uint64_t most = rp->o->most_events ? rp->o->most_events : MOST_EVENTS;
 	struct dpa_replay_event *e = rp->ev;
 
-	if (rp->full || (what != DPA_REPLAY_NOTE && rp->total >= most)) {
+	if (what != DPA_REPLAY_NOTE && (rp->full || rp->total >= most)) {
 		rp->full = true;
 		return NULL;
 	}
@@ -35,15 +35,30 @@ struct dpa_replay_event *rp_event(struct rp *rp, enum dpa_replay_what what)
 	return e;
 }
 
-void rp_note(struct rp *rp, const char *fmt, ...)
+static void note(struct rp *rp, const char *fmt, va_list ap)
 {
 	struct dpa_replay_event *e = rp_event(rp, DPA_REPLAY_NOTE);
+
+	if (e)
+		vsnprintf(e->text, sizeof(e->text), fmt, ap);
+}
+
+void rp_note(struct rp *rp, const char *fmt, ...)
+{
 	va_list ap;
 
-	if (!e)
-		return;
 	va_start(ap, fmt);
-	vsnprintf(e->text, sizeof(e->text), fmt, ap);
+	note(rp, fmt, ap);
+	va_end(ap);
+}
+
+void rp_early(struct rp *rp, const char *fmt, ...)
+{
+	va_list ap;
+
+	rp->sum.early++;
+	va_start(ap, fmt);
+	note(rp, fmt, ap);
 	va_end(ap);
 }
 
@@ -169,7 +184,7 @@ static bool steps_until(struct rp *rp, uint64_t when, uint32_t most)
 void rp_until(struct rp *rp, uint64_t ns)
 {
 	if (!steps_until(rp, ALONE_START + ns, MOST_STEPS))
-		rp_note(rp, "not replayed: more than %u timers until the next packet", MOST_STEPS);
+		rp_early(rp, "not replayed: more than %u timers until the next packet", MOST_STEPS);
 	if (ALONE_START + ns > rp->alone.now)
 		rp->alone.now = ALONE_START + ns;
 }
@@ -178,7 +193,7 @@ void rp_finish(struct rp *rp)
 {
 	steps_until(rp, rp->alone.now + END_NS, END_STEPS);
 	if (rp->full)
-		rp_note(rp, "ended: too many events");
+		rp_early(rp, "ended: too many events");
 }
 
 /* ---------------------------------------------------------------- packets */

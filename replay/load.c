@@ -5,6 +5,7 @@
 #include <string.h>
 #include "priv.h"
 
+#define MOST_PACKETS 2000000u
 #define MOST_CUT                                                                                   \
 	(DPA_ROCE_MAX_HDR + DPA_ROCE_MAX_MTU + 256u) /* bytes of a frame that is completed */
 
@@ -69,7 +70,7 @@ static bool take(struct rp *rp, uint32_t no, uint64_t ns, struct dpa_pcap_rec *r
 	p->no = no;
 	p->ns = ns;
 	p->n = (uint32_t)n;
-	p->flow = RP_NONE;
+	p->flow = p->made = RP_NONE;
 	p->verdict = dpa_roce_decode(p->p, n, &p->k);
 	p->icrc = p->cut || dpa_icrc_ok(&p->net, p->p, n);
 	rp->sum.packets++;
@@ -86,17 +87,21 @@ bool rp_load(struct rp *rp, const uint8_t *file, size_t n)
 	struct dpa_pcap_rec r;
 	struct dpa_pcap f;
 	uint32_t no = 0;
-	int rc;
+	int rc = 0;
 
 	if (!dpa_pcap_open(&f, file, n)) {
 		snprintf(rp->err, rp->errlen, "%s", f.why);
 		return false;
 	}
-	while ((rc = dpa_pcap_next(&f, &r)) == 1) {
+	while (!rp_halted(rp) && (rc = dpa_pcap_next(&f, &r)) == 1) {
 		if (!no++)
 			first = r.ns;
 		if (r.ns > first + ns) /* a packet without time has that of the one before */
 			ns = r.ns - first;
+		if (rp->npkt == MOST_PACKETS) {
+			snprintf(rp->err, rp->errlen, "more than %u RoCEv2 packets", MOST_PACKETS);
+			return false;
+		}
 		if (!take(rp, no, ns, &r)) {
 			snprintf(rp->err, rp->errlen, "no memory for its packets");
 			return false;

@@ -18,6 +18,7 @@ struct rp_pkt {
 	uint32_t no;   /* of the file's packets, from 1 */
 	uint64_t ns;   /* since the first one; never less than that of the packet before */
 	uint32_t flow; /* index of the stream; RP_NONE: none */
+	uint32_t made; /* a stream whose connection this CM message made; RP_NONE */
 	uint8_t *own;  /* completed with zeros: allocated; else NULL */
 	const uint8_t *p;
 	uint32_t n;
@@ -59,6 +60,7 @@ struct rp {
 	uint32_t npkt, rpkt;
 	struct rp_stream *stream;
 	uint32_t nstream, rstream;
+	uint32_t unsorted; /* packets of more streams than that */
 	struct dpa_replay_sum sum;
 	bool damaged;
 	char *err;
@@ -80,6 +82,12 @@ struct rp {
 	bool sent_any;
 	uint64_t recv_id;
 };
+
+/* The user wants an end. */
+static inline bool rp_halted(const struct rp *rp)
+{
+	return rp->o->stop && *rp->o->stop;
+}
 
 /* replay.c: read the file and sort its packets. NULL: err has the reason. */
 struct rp *rp_open(const uint8_t *file, size_t n, const struct dpa_replay_opt *o, char *err,
@@ -121,6 +129,8 @@ void *rp_memory(const struct rp *rp, uint32_t rkey, uint64_t addr, uint64_t len,
 /* events.c */
 struct dpa_replay_event *rp_event(struct rp *rp, enum dpa_replay_what what);
 void rp_note(struct rp *rp, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
+/* The same; and the flow has not been replayed to its end. */
+void rp_early(struct rp *rp, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void rp_state(const struct rp *rp, struct dpa_replay_state *s);
 void rp_count_begin(const struct rp *rp, uint64_t was[DPA_CNT_NUM]);
 void rp_count_end(const struct rp *rp, const uint64_t was[DPA_CNT_NUM], struct dpa_replay_event *e);
@@ -136,7 +146,7 @@ void rp_sent(void *arg, const struct dpa_frame *f);
 void rp_give(struct rp *rp, const struct rp_pkt *p);
 static inline bool rp_stopped(const struct rp *rp)
 {
-	return rp->full || (rp->o->stop && *rp->o->stop);
+	return rp->full || rp_halted(rp);
 }
 
 /* responder.c */

@@ -7,24 +7,56 @@
 #include "priv.h"
 #include "wire/ops.h"
 
-/* The packet belongs to a flow that is selected, to its answers, or to the making of connections. */
+/*
+ * The packet belongs to a flow that is selected, to its answers, or made its connection. Of a CM
+ * message that was cut off nothing was read.
+ */
 static bool is_wanted(const struct rp *rp, const struct rp_pkt *p)
 {
-	if (p->flow == RP_NONE)
+	if (p->k.dqpn == DPA_MAD_QPN && p->cut)
+		return false;
+	if (p->made != RP_NONE)
+		return rp_selected(rp, p->made);
+	if (p->flow == RP_NONE || p->k.dqpn == DPA_MAD_QPN)
 		return !rp->o->qpn;
-	return rp->stream[p->flow].dqpn == DPA_MAD_QPN || rp_selected(rp, p->flow);
+	return rp_selected(rp, p->flow);
+}
+
+/* Where the private data of a message begins, behind the MAD header; it ends with the message. */
+static uint32_t private_data(uint16_t attr)
+{
+	static const uint8_t at[] = {
+		[DPA_CM_REQ] = 140, [DPA_CM_MRA] = 10,	    [DPA_CM_REJ] = 12,
+		[DPA_CM_REP] = 36,  [DPA_CM_RTU] = 8,	    [DPA_CM_DREQ] = 12,
+		[DPA_CM_DREP] = 8,  [DPA_CM_SIDR_REQ] = 16, [DPA_CM_SIDR_REP] = 24,
+	};
+
+	return attr < sizeof(at) ? at[attr] : 0;
+}
+
+/* The first byte that goes: of a MAD that is not read all behind its header. */
+static uint32_t payload_at(const struct rp_pkt *p)
+{
+	const uint32_t at = dpa_roce_hdr_len(p->p[0]);
+	struct dpa_mad m;
+
+	if (p->verdict != DPA_ROCE_OK || p->k.dqpn != DPA_MAD_QPN)
+		return at < DPA_ROCE_BTH ? DPA_ROCE_BTH : at;
+	dpa_mad_decode(p->k.payload, p->k.len, &m); /* m.attr is 0 if it is none */
+	return (uint32_t)(p->k.payload - p->p) + DPA_MAD_HDR + private_data(m.attr);
 }
 
 /* Zeros as payload. A wrong ICRC stays as wrong as it was: by the same bits. */
 static void without_payload(const struct rp_pkt *p, uint8_t *bytes)
 {
+	const uint32_t at = p->n < DPA_ROCE_BTH + DPA_ROCE_ICRC ? p->n : payload_at(p);
 	const uint32_t end = p->n - DPA_ROCE_ICRC;
 	uint32_t wrong;
 
-	if (p->verdict != DPA_ROCE_OK || p->k.dqpn == DPA_MAD_QPN)
+	if (at >= end || p->n < DPA_ROCE_ICRC)
 		return;
 	wrong = dpa_getle32(bytes + end) ^ dpa_icrc_of(&p->net, bytes, p->n);
-	memset(bytes + (p->k.payload - p->p), 0, p->k.len);
+	memset(bytes + at, 0, end - at);
 	dpa_icrc_put(bytes + end, dpa_icrc_of(&p->net, bytes, p->n) ^ (p->cut ? 0 : wrong));
 }
 

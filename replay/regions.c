@@ -65,7 +65,7 @@ static void widen(struct dpa_replay_region *r, const struct dpa_replay_region *m
 /* False: no memory. */
 static bool see(struct rp *rp)
 {
-	for (uint32_t i = 0; i < rp->npkt; i++) {
+	for (uint32_t i = 0; i < rp->npkt && !rp_halted(rp); i++) {
 		const struct rp_pkt *p = &rp->pkt[i];
 		struct dpa_replay_region r;
 		struct rp_region *was;
@@ -127,7 +127,7 @@ bool rp_regions_make(struct rp *rp)
 			return false;
 	if (!see(rp))
 		return false;
-	for (uint32_t i = 0; i < rp->nregion; i++)
+	for (uint32_t i = 0; i < rp->nregion && !rp_halted(rp); i++)
 		register_it(rp, &rp->region[i]);
 	return true;
 }

@@ -183,7 +183,7 @@ static bool work_flow(struct rp *rp, struct work *w)
 		rp_requester(rp, w);
 	else if (ok)
 		rp_responder(rp);
-	if (rp->o->stop && *rp->o->stop)
+	if (rp_halted(rp))
 		rp_note(rp, "ended early");
 	return ok && rp_match(rp);
 }
@@ -223,7 +223,7 @@ static bool run_flow(struct rp *rp, uint32_t s, enum dpa_replay_role role, dpa_r
 	rp->recv_id = 0;
 	rp->alone.now = ALONE_START;
 	req = first_request(rp);
-	if (!req || (role == DPA_REPLAY_REQUESTER && rp->stream[s].transport != DPA_BTH_RC))
+	if (!req)
 		return true;
 	if (role == DPA_REPLAY_REQUESTER) {
 		w = rp_work_make(rp);
@@ -235,6 +235,24 @@ static bool run_flow(struct rp *rp, uint32_t s, enum dpa_replay_role role, dpa_r
 	rp->sum.flows++;
 	emit(rp, fn, arg);
 	return ok;
+}
+
+/* NULL: the stream is replayed to a QP in this role, or is the answers of another one. */
+static const char *excuse(struct rp *rp, uint32_t s, enum dpa_replay_role role)
+{
+	const struct rp_stream *x = &rp->stream[s];
+	const char *why = rp_excuse(rp, s);
+
+	if (why || !x->any)
+		return why;
+	rp->s = s;
+	if (!x->nreq)
+		return x->pair == RP_NONE ? "answers to no captured request" : NULL;
+	if (!first_request(rp))
+		return "no request that begins a message";
+	if (role == DPA_REPLAY_REQUESTER && x->transport != DPA_BTH_RC)
+		return x->transport == DPA_BTH_UC ? "UC as requester" : "UD as requester";
+	return NULL;
 }
 
 /* Streams that are not replayed: their number of packets and the reason. */
@@ -250,21 +268,41 @@ static void note_excuse(struct rp *rp, uint32_t s, const char *why, dpa_replay_f
 	fn(arg, &e);
 }
 
+/* One stream, in the roles that are wanted; the same reason against both is named once. */
+static bool run_stream(struct rp *rp, uint32_t s, dpa_replay_fn *fn, void *arg)
+{
+	const char *named = NULL;
+
+	for (int role = DPA_REPLAY_RESPONDER; role <= DPA_REPLAY_REQUESTER; role++) {
+		const char *why = excuse(rp, s, role);
+
+		if (!(rp->o->role & role))
+			continue;
+		if (why && rp->stream[s].any && why != named)
+			note_excuse(rp, s, why, fn, arg);
+		named = why;
+		if (!why && !run_flow(rp, s, role, fn, arg))
+			return false;
+	}
+	return true;
+}
+
+static void note_many(struct rp *rp, dpa_replay_fn *fn, void *arg)
+{
+	struct dpa_replay_event e = {.what = DPA_REPLAY_NOTE};
+
+	snprintf(e.text, sizeof(e.text), "not replayed: %u packets of more than %u streams",
+		 rp->unsorted, rp->nstream);
+	fn(arg, &e);
+	rp->sum.early++;
+}
+
 static bool run_all(struct rp *rp, dpa_replay_fn *fn, void *arg)
 {
-	for (uint32_t s = 0; s < rp->nstream; s++) {
-		const char *why = rp_excuse(rp, s);
-
-		if (!rp_selected(rp, s) || (rp->o->stop && *rp->o->stop))
-			continue;
-		if (why && rp->stream[s].any)
-			note_excuse(rp, s, why, fn, arg);
-		if (why)
-			continue;
-		if ((rp->o->role & DPA_REPLAY_RESPONDER &&
-		     !run_flow(rp, s, DPA_REPLAY_RESPONDER, fn, arg)) ||
-		    (rp->o->role & DPA_REPLAY_REQUESTER &&
-		     !run_flow(rp, s, DPA_REPLAY_REQUESTER, fn, arg))) {
+	if (rp->unsorted)
+		note_many(rp, fn, arg);
+	for (uint32_t s = 0; s < rp->nstream && !rp_stopped(rp); s++) {
+		if (rp_selected(rp, s) && !run_stream(rp, s, fn, arg)) {
 			snprintf(rp->err, rp->errlen, "no memory to replay QP 0x%06x",
 				 rp->stream[s].dqpn);
 			return false;
@@ -316,7 +354,7 @@ bool dpa_replay_run(const uint8_t *file, size_t n, const struct dpa_replay_opt *
 	if (!rp)
 		return false;
 	ok = run_all(rp, fn, arg);
-	rp->sum.stopped = o->stop && *o->stop;
+	rp->sum.stopped = rp_halted(rp);
 	*sum = rp->sum;
 	ok = ok && !rp->damaged;
 	rp_close(rp);

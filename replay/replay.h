@@ -37,7 +37,7 @@ struct dpa_replay_opt {
 	uint32_t mtu;	   /* bytes; 0: as the packets show */
 	uint8_t timeout, retry, rnr_retry, min_rnr, rd; /* attributes of the QP */
 	bool dcqcn;					/* with congestion control */
-	uint64_t most_events;				/* of all flows; 0: a million */
+	uint64_t most_events;				/* of all flows; 0: 500,000 */
 	uint64_t most_read;				/* bytes of a READ; 0: 256 MiB */
 	uint32_t nregions;
 	struct dpa_replay_region region[DPA_REPLAY_REGIONS];
@@ -114,6 +114,7 @@ struct dpa_replay_event {
 struct dpa_replay_sum {
 	uint32_t packets, other, cut, malformed, icrc; /* of the file */
 	uint32_t flows, in, out, same, covered, differences;
+	uint32_t early; /* limits that left packets of the selected flows out; a note names each */
 	bool stopped;
 };
 
@@ -129,9 +130,10 @@ bool dpa_replay_run(const uint8_t *file, size_t n, const struct dpa_replay_opt *
 		    size_t errlen);
 
 /*
- * Write the packets of the flows that `o` selects as a capture: raw IP, times from 0 on. payload
- * false: zeros in place of it, but not in messages of the communication manager. A right ICRC stays
- * right, a wrong one wrong. put() gets the bytes, in order; false: an error, which is returned.
+ * Write the packets of the flows that `o` selects as a capture: raw IP, times from 0 on; with a QPN
+ * only the CM messages that connected it. payload false: zeros in place of it, of what is behind the
+ * headers of a malformed packet, and of the private data of CM messages. A right ICRC stays right, a
+ * wrong one wrong. put() gets the bytes, in order; false: an error, which is returned.
  */
 typedef bool dpa_replay_put_fn(void *arg, const void *p, size_t n);
 bool dpa_replay_reduce(const uint8_t *file, size_t n, const struct dpa_replay_opt *o, bool payload,

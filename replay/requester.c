@@ -303,8 +303,8 @@ static void note_end(struct rp *rp, const struct work *w)
 	const int32_t out = dpa_psn_diff(qp->req.max_psn, qp->req.una_psn);
 
 	if (w->posted < w->n)
-		rp_note(rp, "not replayed: %u requests, for which the send queue had no room",
-			w->n - w->posted);
+		rp_early(rp, "not replayed: %u requests, for which the send queue had no room",
+			 w->n - w->posted);
 	if (out > 0)
 		rp_note(rp, "at the end %d packets are not acknowledged", out);
 }

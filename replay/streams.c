@@ -121,15 +121,17 @@ static bool sort(struct rp *rp)
 {
 	uint32_t hint = 0;
 
-	for (uint32_t i = 0; i < rp->npkt; i++) {
+	for (uint32_t i = 0; i < rp->npkt && !rp_halted(rp); i++) {
 		struct rp_pkt *p = &rp->pkt[i];
 		bool many = false;
 		struct rp_stream *s = stream_of(rp, p, hint, &many);
 
 		if (!s && !many)
 			return false;
-		if (!s)
+		if (!s) {
+			rp->unsorted++;
 			continue;
+		}
 		hint = p->flow = (uint32_t)(s - rp->stream);
 		if (p->verdict == DPA_ROCE_OK && p->icrc)
 			note_packet(s, p);
@@ -174,13 +176,14 @@ static void set_cm(struct rp *rp, uint32_t s, uint32_t t, uint32_t own, uint32_t
 	x->first = psn; /* the capture may begin behind the first packets */
 }
 
-static void connect_by(struct rp *rp, const struct rp_pkt *from, const struct dpa_mad *req,
-		       const struct dpa_mad *rep)
+static void connect_by(struct rp *rp, struct rp_pkt *from, struct rp_pkt *to,
+		       const struct dpa_mad *req, const struct dpa_mad *rep)
 {
 	/* Each message has the PSN at which its receiver begins to send. */
 	uint32_t s = find(rp, from->net.src, from->net.dst, rep->rep.qpn, rep->rep.psn);
 	uint32_t t = find(rp, from->net.dst, from->net.src, req->req.qpn, req->req.psn);
 
+	from->made = to->made = s != RP_NONE ? s : t;
 	set_cm(rp, s, t, req->req.qpn, rep->rep.psn, req->req.path_mtu);
 	set_cm(rp, t, s, rep->rep.qpn, req->req.psn, req->req.path_mtu);
 }
@@ -189,16 +192,16 @@ static void read_cm(struct rp *rp)
 {
 	struct dpa_mad req, rep;
 
-	for (uint32_t i = 0; i < rp->npkt; i++) {
-		const struct rp_pkt *p = &rp->pkt[i];
+	for (uint32_t i = 0; i < rp->npkt && !rp_halted(rp); i++) {
+		struct rp_pkt *p = &rp->pkt[i];
 
 		if (!is_cm(p, DPA_CM_REQ, &req))
 			continue;
-		for (uint32_t j = i + 1; j < rp->npkt; j++)
+		for (uint32_t j = i + 1; j < rp->npkt && !rp_halted(rp); j++)
 			if (is_cm(&rp->pkt[j], DPA_CM_REP, &rep) &&
 			    rep.rep.remote_id == req.req.local_id &&
 			    !memcmp(rp->pkt[j].net.src, p->net.dst, 16)) {
-				connect_by(rp, p, &req, &rep);
+				connect_by(rp, p, &rp->pkt[j], &req, &rep);
 				break;
 			}
 	}
@@ -233,7 +236,7 @@ static uint32_t nearest(const struct rp *rp, const struct rp_pkt *p, const uint3
 /* Each answer is a vote for the stream that it answers. */
 static void vote(const struct rp *rp, uint32_t *votes, uint32_t *latest, bool *seen)
 {
-	for (uint32_t i = 0; i < rp->npkt; i++) {
+	for (uint32_t i = 0; i < rp->npkt && !rp_halted(rp); i++) {
 		const struct rp_pkt *p = &rp->pkt[i];
 		uint32_t s;
 
@@ -301,7 +304,7 @@ uint32_t rp_request_before(const struct rp *rp, uint32_t s, uint32_t before, uin
 /* Requests that the capture shows refused. */
 static void mark_refused(struct rp *rp)
 {
-	for (uint32_t i = 0; i < rp->npkt; i++) {
+	for (uint32_t i = 0; i < rp->npkt && !rp_halted(rp); i++) {
 		const struct rp_pkt *p = &rp->pkt[i];
 		uint32_t s, r;
 

@@ -3,6 +3,8 @@
 #include <wire/roce.h>
 #include "view.h"
 
+#define HOW (JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE)
+
 static const char *const kinds[] = {"flow", "region", "in",	   "out", "captured",
 				    "post", "timer",  "completed", "note"};
 
@@ -123,6 +125,14 @@ static void is_packet(struct json_object *o, const struct dpa_replay_event *e)
 		changes_json(o, e);
 }
 
+/* One element of the array, which the first one begins. */
+static void put_event(bool *some, struct json_object *o)
+{
+	printf("%s\n%s", *some ? "," : "{\"events\": [", json_object_to_json_string_ext(o, HOW));
+	*some = true;
+	json_object_put(o);
+}
+
 void replay_event_json(void *arg, const struct dpa_replay_event *e)
 {
 	struct json_object *o = json_object_new_object();
@@ -148,12 +158,13 @@ void replay_event_json(void *arg, const struct dpa_replay_event *e)
 	}
 	if (e->text[0])
 		json_add(o, "text", e->text);
-	json_object_array_add(arg, o);
+	put_event(arg, o);
 }
 
-void replay_print_json(struct json_object *events, const struct dpa_replay_sum *s)
+void replay_end_json(const bool *some, const struct dpa_replay_sum *s)
 {
 	struct json_object *o = json_object_new_object();
+	const char *text;
 
 	json_add_num(o, "packets", s->packets);
 	json_add_num(o, "cut", s->cut);
@@ -167,6 +178,8 @@ void replay_print_json(struct json_object *events, const struct dpa_replay_sum *
 	json_add_num(o, "covered", s->covered);
 	json_add_num(o, "differences", s->differences);
 	add_bool(o, "stopped", s->stopped);
-	json_object_object_add(o, "events", events);
-	print_json(o);
+	json_add_num(o, "early", s->early);
+	text = json_object_to_json_string_ext(o, HOW);
+	printf("%s],\n%s\n", *some ? "" : "{\"events\": [", text + 1); /* without its { */
+	json_object_put(o);
 }

@@ -3,12 +3,15 @@
 #include <argp.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 #include "view.h"
+
+#define MOST_BYTES (UINT32_C(1) << 30) /* of a file */
 
 enum {
 	O_ROLE = 0x100,
@@ -29,13 +32,17 @@ enum {
 };
 
 static volatile int stop;
+static int stop_pipe[2]; /* has a byte from the signal's handler on */
 
 static const struct argp_option option_list[] = {
 	{"json", 'j', NULL, 0, "Print JSON, for programs", 0},
 	{"role", O_ROLE, "ROLE", 0, "responder (if not given), requester or both", 0},
 	{"qp", O_QP, "QPN", 0, "Only connections with this QP at either end", 0},
 	{"differences", O_DIFFERENCES, NULL, 0, "Print only flows, notes and differences", 0},
-	{"check", O_CHECK, NULL, 0, "Exit with 1 if there is a difference to the capture", 0},
+	{"check", O_CHECK, NULL, 0,
+	 "Exit with 1 if there is a difference to the capture, or if nothing or not all was "
+	 "compared",
+	 0},
 	{"receives", O_RECEIVES, "N", 0,
 	 "Post N receives and no more; or `always`. If not given, receives are missing where the "
 	 "capture has an RNR NAK",
@@ -231,11 +238,25 @@ static const struct argp argp = {
 	       "virtual time, and show the states that it goes through, beside what was captured."
 	       "\vFILE: pcap or pcapng with RoCEv2 packets; - is the input. "
 	       "docs/replay.md explains the output.\n"
-	       "Exit status: 0; 1 with --check: there are differences; 2: wrong use, or no such "
-	       "file.",
+	       "Exit status: 0; 1 with --check: there are differences, or nothing or not all was "
+	       "compared; 2: wrong use, or no such file.",
 };
 
-static void load_file(const char *path, uint8_t **p, size_t *n)
+/*
+ * False: a signal came. It is not lost if it comes just before poll(), and what poll() has reported
+ * read() gets without a wait.
+ */
+static bool wait_for_input(int fd)
+{
+	struct pollfd p[2] = {{.fd = fd, .events = POLLIN}, {.fd = stop_pipe[0], .events = POLLIN}};
+
+	while (!stop && poll(p, 2, -1) < 0 && errno == EINTR)
+		;
+	return !stop && !p[1].revents;
+}
+
+/* False: a signal ended it early. */
+static bool load_file(const char *path, uint8_t **p, size_t *n)
 {
 	int fd = strcmp(path, "-") == 0 ? 0 : open(path, O_RDONLY | O_CLOEXEC);
 	size_t room = 0;
@@ -243,7 +264,10 @@ static void load_file(const char *path, uint8_t **p, size_t *n)
 
 	if (fd < 0)
 		die(EXIT_USAGE, "%s: %s", path, strerror(errno));
-	while (got && !stop) {
+	while (got && wait_for_input(fd)) {
+		if (*n == MOST_BYTES)
+			die(EXIT_USAGE,
+			    "%s: more than 1 GiB: cut it, or name a flow to the capture", path);
 		if (*n == room) {
 			room = room ? room * 2 : 1 << 16;
 			*p = realloc(*p, room);
@@ -257,38 +281,62 @@ static void load_file(const char *path, uint8_t **p, size_t *n)
 	}
 	if (fd)
 		close(fd);
+	return !got;
 }
 
 static void on_signal(int sig)
 {
+	const int err = errno;
+	const ssize_t n = write(stop_pipe[1], "", 1);
+
+	(void)n; /* the pipe is full: it is readable */
 	stop = 1;
+	errno = err;
 }
 
 static void catch_signals(void)
 {
 	struct sigaction sa = {.sa_handler = on_signal};
 
+	if (pipe2(stop_pipe, O_CLOEXEC | O_NONBLOCK))
+		die(EXIT_USAGE, "cannot make a pipe: %s", strerror(errno));
 	sigaction(SIGINT, &sa, NULL);
 	sigaction(SIGTERM, &sa, NULL);
 }
 
 static void run(struct replay_args *a, const uint8_t *file, size_t n, struct dpa_replay_sum *sum)
 {
-	struct json_object *events = a->json ? json_object_new_array() : NULL;
 	struct replay_text t = {stdout, a->differences};
 	char err[256] = "";
+	bool some = false;
 	bool ok = dpa_replay_run(file, n, &a->o, a->json ? replay_event_json : replay_event_text,
-				 a->json ? (void *)events : (void *)&t, sum, err, sizeof(err));
+				 a->json ? (void *)&some : (void *)&t, sum, err, sizeof(err));
 
 	if (!ok && !sum->packets)
 		die(EXIT_USAGE, "%s: %s", a->file, err);
 	if (a->json)
-		replay_print_json(events, sum);
+		replay_end_json(&some, sum);
 	else
 		replay_sum_text(&t, sum);
 	fflush(stdout);
 	if (!ok)
 		die(EXIT_USAGE, "%s: %s", a->file, err);
+}
+
+/* The exit status of --check: a replay that compared nothing, or not all, shows nothing. */
+static int check(const struct replay_args *a, const struct dpa_replay_sum *s, bool whole)
+{
+	const char *why = NULL;
+
+	if (!whole || s->stopped)
+		why = "it was ended by a signal";
+	else if (s->early)
+		why = "not all of it was replayed";
+	else if (!s->flows || (s->out && !s->same && !s->covered && !s->differences))
+		why = "nothing was compared";
+	if (why)
+		fprintf(stderr, "dpactl: %s: --check: %s\n", a->file, why);
+	return why || s->differences ? EXIT_WRONG : 0;
 }
 
 void cmd_replay(struct ctl *c)
@@ -302,7 +350,7 @@ void cmd_replay(struct ctl *c)
 				      .stop = &stop}};
 	struct dpa_replay_sum sum = {0};
 	uint8_t *file = NULL;
-	bool help = false;
+	bool help = false, whole;
 	size_t n = 0;
 
 	for (int i = 1; i < c->argc; i++)
@@ -314,13 +362,16 @@ void cmd_replay(struct ctl *c)
 		die(EXIT_USAGE, "replay needs a file");
 	if (a.payload && !a.test)
 		die(EXIT_USAGE, "--payload is for --test");
+	if (a.check && a.test)
+		die(EXIT_USAGE, "--check and --test: use one of them");
 	catch_signals();
-	load_file(a.file, &file, &n);
-	stop = 0; /* what came before Ctrl-C is replayed */
+	whole = load_file(a.file, &file, &n);
+	if (!whole)
+		stop = 0; /* what came before Ctrl-C is replayed */
 	if (a.test)
 		replay_write_test(&a, file, n);
 	else
 		run(&a, file, n, &sum);
 	free(file);
-	c->status = a.check && sum.differences ? EXIT_WRONG : 0;
+	c->status = a.check ? check(&a, &sum, whole) : 0;
 }

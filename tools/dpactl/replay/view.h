@@ -33,9 +33,12 @@ struct replay_text {
 void replay_event_text(void *arg, const struct dpa_replay_event *e); /* arg: struct replay_text */
 void replay_sum_text(const struct replay_text *t, const struct dpa_replay_sum *s);
 
-/* json.c: arg: an array */
+/*
+ * json.c: to stdout, event by event: they may need far more memory than the capture. arg: a bool,
+ * false before the first one.
+ */
 void replay_event_json(void *arg, const struct dpa_replay_event *e);
-void replay_print_json(struct json_object *events, const struct dpa_replay_sum *s);
+void replay_end_json(const bool *some, const struct dpa_replay_sum *s);
 
 /* test.c: write the folder of a test. */
 void replay_write_test(const struct replay_args *a, const uint8_t *file, size_t n);
