@@ -133,9 +133,14 @@ static bool is_asleep(pid_t tid)
 	return state == 'S';
 }
 
-/* In a child: stop each thread for a moment. */
-static void helper(void)
+/* In a child, which may trace as soon as the pipe has a byte: stop each thread for a moment. */
+static void helper(const int may[2])
 {
+	char c;
+
+	close(may[1]);
+	if (read(may[0], &c, 1) != 1)
+		_exit(1);
 	for (int i = 0; i < CALLS; i++)
 		if (ptrace(PTRACE_SEIZE, thread[i].tid, NULL, NULL)) {
 			dprintf(1, "PTRACE_SEIZE: %s\n", strerror(errno));
@@ -153,7 +158,7 @@ static void helper(void)
 static void stop_threads(void)
 {
 	pthread_t t[CALLS];
-	int status = 0;
+	int status = 0, may[2];
 	pid_t pid;
 
 	for (size_t i = 0; i < CALLS; i++) {
@@ -162,11 +167,17 @@ static void stop_threads(void)
 		       !is_asleep(thread[i].tid))
 			sched_yield();
 	}
+	if (pipe2(may, O_CLOEXEC))
+		return;
 	pid = fork();
 	if (!pid)
-		helper();
-	prctl(PR_SET_PTRACER, pid, 0, 0, 0);
+		helper(may);
+	prctl(PR_SET_PTRACER, pid, 0, 0, 0); /* Yama lets only ancestors trace otherwise */
+	if (write(may[1], "", 1) != 1)
+		perror("write");
+	close(may[1]);
 	waitpid(pid, &status, 0);
+	close(may[0]);
 	for (int i = 0; i < CALLS; i++) {
 		pthread_join(t[i], NULL);
 		if (status)
