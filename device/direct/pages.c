@@ -7,6 +7,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -52,16 +53,21 @@ static bool can_populate(void)
 	return can;
 }
 
+/* A write past the limit fails, and raises a signal. The program may lower it at any time. */
+bool dpa_pages_in_limit(uint64_t size)
+{
+	uint64_t limit[2];
+
+	return !syscall(SYS_prlimit64, 0, RLIMIT_FSIZE, NULL, limit) && limit[0] >= size;
+}
+
 int dpa_pages_open(struct dpa_pages *p, uint64_t size)
 {
-	struct rlimit limit;
 	struct stat st;
 	int err;
 
 	p->fd = -1;
-	/* A write past the limit fails, and raises a signal. */
-	if (getrlimit(RLIMIT_FSIZE, &limit) || limit.rlim_cur < size ||
-	    sysconf(_SC_PAGESIZE) != (long)DPA_PAGE || !can_populate())
+	if (!dpa_pages_in_limit(size) || sysconf(_SC_PAGESIZE) != (long)DPA_PAGE || !can_populate())
 		return EOPNOTSUPP;
 	p->fd = memfd_create("dpa-shared", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	if (p->fd < 0)
@@ -178,10 +184,26 @@ static void punch_hole(int fd, uint64_t off, uint64_t n)
 	(void)!fallocate(fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, (off_t)off, (off_t)n);
 }
 
+static bool has_pending(int sig)
+{
+	sigset_t set;
+
+	return sigpending(&set) || sigismember(&set, sig);
+}
+
+/* The limit was lowered since dpa_pages_in_limit(): the caller blocks the signal of the write. */
+static void take_pending(int sig)
+{
+	const uint64_t set = 1ull << (sig - 1); /* as the kernel's */
+
+	(void)!syscall(SYS_rt_sigtimedwait, &set, NULL, &(struct timespec){0}, sizeof(set));
+}
+
 int dpa_pages_share(const struct dpa_pages *p, uint64_t start, uint64_t end, uint64_t off)
 {
 	int pagemap = dpa_raw_open("/proc/self/pagemap", O_RDONLY | O_CLOEXEC), err = 0;
 	uint64_t done = 0, length = end - start;
+	bool had = has_pending(SIGXFSZ);
 	struct chunk c;
 
 	if (pagemap < 0)
@@ -206,6 +228,8 @@ int dpa_pages_share(const struct dpa_pages *p, uint64_t start, uint64_t end, uin
 	dpa_sys_close(pagemap);
 	if (!err)
 		return 0;
+	if (err == EFBIG && !had)
+		take_pending(SIGXFSZ);
 	if (done)
 		dpa_pages_unshare(p, start, off, done, done, DPA_BACK_COPIED);
 	punch_hole(p->fd, off, length);

@@ -29,6 +29,8 @@ enum dpa_back {
 
 /* Is it a mapping of the memfd, shared or private? */
 bool dpa_vma_is_of(const struct dpa_pages *p, const struct dpa_vma *v);
+/* May this process write a file of that size (RLIMIT_FSIZE)? */
+bool dpa_pages_in_limit(uint64_t size);
 /* Open a sealed memfd of that size, all holes. 0 or errno. */
 int dpa_pages_open(struct dpa_pages *p, uint64_t size);
 /*

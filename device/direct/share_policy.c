@@ -55,7 +55,7 @@ static enum dpa_share_why of_region(const struct dpa_hw *hw, uint32_t type, uint
 		return DPA_SHARE_POLICY;
 	if (hw->cfg.share_mr == DPA_CFG_SHARE_AUTO && hw->share && !hw->share->watch)
 		return DPA_SHARE_PRELOAD;
-	if (!hw->share || hw->share->pages.fd < 0)
+	if (!hw->share || hw->share->pages.fd < 0 || !dpa_pages_in_limit(DPA_SHARE_BYTES))
 		return DPA_SHARE_KERNEL;
 	if (addr + length < addr || dpa_first_page(addr) >= dpa_end_page(addr, length))
 		return DPA_SHARE_PARTIAL;

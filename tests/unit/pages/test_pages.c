@@ -8,6 +8,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <semaphore.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -529,6 +530,38 @@ Test(pages, a_limit_on_files_is_no_signal)
 	cr_assert_eq(setrlimit(RLIMIT_FSIZE, &l), 0);
 	cr_expect_eq(dpa_pages_open(&p, BYTES), EOPNOTSUPP);
 	cr_expect_eq(p.fd, -1);
+}
+
+static bool is_pending(int sig)
+{
+	sigset_t set;
+
+	cr_assert_eq(sigpending(&set), 0);
+	return sigismember(&set, sig);
+}
+
+/* The caller blocks signals: the one of the write that failed must not wait for it. */
+Test(pages, a_limit_between_the_check_and_the_write_leaves_no_signal)
+{
+	uint8_t *p = anon(N);
+	struct rlimit l;
+	sigset_t xfsz;
+
+	setup();
+	fill(p, N);
+	sigemptyset(&xfsz);
+	sigaddset(&xfsz, SIGXFSZ);
+	cr_assert_eq(sigprocmask(SIG_BLOCK, &xfsz, NULL), 0);
+	cr_assert_eq(getrlimit(RLIMIT_FSIZE, &l), 0);
+	l.rlim_cur = OFF + N / 2; /* a part of it can be written */
+	cr_assert_eq(setrlimit(RLIMIT_FSIZE, &l), 0);
+	cr_expect_eq(into(p, N), EFBIG);
+	cr_expect_not(is_pending(SIGXFSZ));
+	cr_expect(is_filled(p, N));
+	raise(SIGXFSZ);
+	cr_expect_eq(into(p, N), EFBIG);
+	cr_expect(is_pending(SIGXFSZ), "the program's own");
+	sigwaitinfo(&xfsz, NULL);
 }
 
 Test(pages, sealed)

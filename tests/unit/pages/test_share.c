@@ -12,6 +12,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
@@ -554,6 +555,27 @@ Test(share, fork_ends_it)
 	cr_expect(th_check(p, PAGES * PAGE, 3));
 	cr_expect(is_private(p));
 	dereg(key);
+	munmap(p, PAGES * PAGE);
+	teardown();
+}
+
+/* A program may lower its limit on files at any time: such a write would end it by SIGXFSZ. */
+Test(share, a_limit_on_files_that_comes_later_is_no_signal)
+{
+	struct rlimit l;
+	uint8_t *p;
+
+	setup(DPA_CFG_SHARE_ALWAYS);
+	p = anon(PAGES);
+	th_fill(p, PAGES * PAGE, 3);
+	cr_assert_eq(getrlimit(RLIMIT_FSIZE, &l), 0);
+	l.rlim_cur = PAGE;
+	cr_assert_eq(setrlimit(RLIMIT_FSIZE, &l), 0);
+	cr_expect_eq(why_of(p, PAGES * PAGE, TH_ALL), DPA_SHARE_KERNEL);
+	l.rlim_cur = l.rlim_max;
+	cr_assert_eq(setrlimit(RLIMIT_FSIZE, &l), 0);
+	cr_expect_eq(why_of(p, PAGES * PAGE, TH_ALL), DPA_SHARE_YES);
+	cr_expect(th_check(p, PAGES * PAGE, 3));
 	munmap(p, PAGES * PAGE);
 	teardown();
 }
