@@ -268,7 +268,10 @@ static int try_open_port(struct dpa_hw *hw, bool may_wait)
 			dpa_sys_close(u->name_fd);
 		u->name_fd = -1;
 		if (err == EADDRINUSE && who == DPA_HOLDER_BOARD) {
-			atomic_store_explicit(&u->state, DPA_UDP_BEHIND, memory_order_release);
+			/* a tick claims the socket of packets that are passed on */
+			if (atomic_exchange_explicit(&u->state, DPA_UDP_BEHIND,
+						     memory_order_acq_rel) != DPA_UDP_BEHIND)
+				dpa_wake_self(hw);
 			return 0;
 		}
 		goto out;

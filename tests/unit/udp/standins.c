@@ -31,6 +31,7 @@ void dpa_lane_trace(const struct dpa_slot *s)
 
 uint32_t dpa_spin_pauses = 200;
 char ut_log[512];
+uint32_t ut_wakes;
 uint32_t ut_peer_qpn;
 struct dpa_peer *ut_peer;
 uint8_t ut_gid[16] = {[10] = 0xff, [11] = 0xff, [12] = 127, [15] = 1};
@@ -60,6 +61,7 @@ void dpa_log(struct dpa_hw *hw, int level, const char *fmt, ...)
 
 void dpa_wake_self(struct dpa_hw *hw)
 {
+	ut_wakes++;
 }
 
 void dpa_tx_kick(struct dpa_tx *tx)

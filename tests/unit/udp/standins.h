@@ -10,6 +10,7 @@
 #include "link/udp/steer.h"
 
 extern char ut_log[512];     /* the last line logged here */
+extern uint32_t ut_wakes;    /* of the progress thread here */
 extern uint32_t ut_peer_qpn; /* owner that dpa_peer_of_qpn() returns; 0: none */
 extern struct dpa_peer *ut_peer;
 extern uint8_t ut_gid[16]; /* the only address of this host */

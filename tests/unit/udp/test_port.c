@@ -292,6 +292,27 @@ Test(udp_port, two_boards_of_one_user)
 	behind(0);
 }
 
+/* A tick claims the socket of the packets that the other board passes on: not the next one in 16 s. */
+Test(udp_port, behind_another_board_wakes_the_progress_thread_once)
+{
+	struct dpa_hw *hw;
+	struct ut_proc a;
+
+	NEED(ut_netns(), "no network namespace is available");
+	ut_start(&a, path[0], 0);
+	cr_assert_eq(ut_udp_open(&a), 0);
+	hw = ut_open(path[1]);
+	cr_assert_not_null(hw);
+	cr_assert_eq(dpa_udp_open(hw), 0);
+	cr_assert_eq(atomic_load(&hw->udp->state), (uint32_t)DPA_UDP_BEHIND);
+	cr_expect_eq(ut_wakes, 1u);
+	dpa_udp_tick(hw);
+	cr_expect_eq(atomic_load(&hw->udp->state), (uint32_t)DPA_UDP_BEHIND);
+	cr_expect_eq(ut_wakes, 1u, "it does not wake itself again and again");
+	ut_close(hw);
+	ut_end(&a);
+}
+
 /*
  * A process that holds the name of the gate for ever stops neither the progress thread nor a
  * take-over.
