@@ -618,6 +618,19 @@ static __attribute__((cold, noinline)) void trace_pickup(struct dpa_hw_qp *qp)
 	dpa_trace_event(DPA_TRACE_PICKUP, 0, 0, qp->qpn, from, pi, 0);
 }
 
+static inline int run_any(struct dpa_hw_qp *qp)
+{
+	int n = run_short(qp);
+
+	if (!n && qp->near.rkey)
+		n = dpa_near_run(qp, dpa_sq_pi(qp), &(uint32_t){DPA_PULL_CHUNK});
+	/* By BlueFlame: this WQE is sent without a read of the poster's cache line. */
+	if (dpa_likely(n && (qp->bf || qp->req.send_idx == __atomic_load_n(&qp->dbrec->sq_pi,
+									   __ATOMIC_ACQUIRE))))
+		return n;
+	return n + run_slow(qp);
+}
+
 int dpa_requester_run(struct dpa_hw_qp *qp)
 {
 	int n;
@@ -627,13 +640,7 @@ int dpa_requester_run(struct dpa_hw_qp *qp)
 		return 0; /* all QPs are scheduled when the device goes on */
 	if (dpa_trace_is_on())
 		trace_pickup(qp);
-	dpa_stir(qp->hw);
-	n = run_short(qp);
-	if (!n && qp->near.rkey)
-		n = dpa_near_run(qp, dpa_sq_pi(qp), &(uint32_t){DPA_PULL_CHUNK});
-	/* By BlueFlame: this WQE is sent without a read of the poster's cache line. */
-	if (dpa_likely(n && (qp->bf || qp->req.send_idx == __atomic_load_n(&qp->dbrec->sq_pi,
-									   __ATOMIC_ACQUIRE))))
-		return n;
-	return n + run_slow(qp);
+	n = run_any(qp);
+	dpa_stir(qp->hw); /* behind what it sent: a tick before that would find nothing */
+	return n;
 }
