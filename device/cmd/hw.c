@@ -32,6 +32,7 @@
 #include "foreign/foreign.h"
 #include "eu/eu.h"
 #include "eu/inject.h"
+#include "eu/quiet.h"
 #include "ctx/thread.h"
 #include "eu/service.h"
 #include "direct/share.h"
@@ -591,6 +592,7 @@ __attribute__((destructor)) static void at_exit(void)
 	if (hw && hw->pid == getpid()) {
 		dpa_acks_leave(hw);
 		dpa_udp_leave(hw, false);
+		dpa_quiet_hand_over(hw);
 		dpa_board_exit(hw->board);
 	}
 	pthread_mutex_unlock(&open_lock);

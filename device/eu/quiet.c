@@ -22,10 +22,11 @@
  * peer, a new connection, an address, and a tool, which connects to the process's socket
  * (dpa_board_wake()). A wake-up for a thread in dpa_hw_wait_fd() is watched, too: that thread may
  * have left by siglongjmp(). Only what has none of these waits for the last interval: a process that
- * watched another one for this process, and was killed; a tool that was killed between its request
- * and its wake-up, or runs in another network namespace.
+ * watched another one for this process, and was killed or stopped; a tool that was killed between its
+ * request and its wake-up, or runs in another network namespace.
  */
 #include <sys/epoll.h>
+#include <sys/eventfd.h>
 #include "eu/inject.h"
 #include "eu/progress.h"
 #include "eu/quiet.h"

@@ -9,8 +9,9 @@
  *
  * Ticks come twice a second in processes with an endpoint, and in the process in front of each of
  * them; in others they may back off (eu/quiet.c). A process that opens an endpoint wakes the one in
- * front of it, and a process that closes the device the one in front of itself. If a process in front
- * is killed, the next one takes its place at its own next tick.
+ * front of it, and a process that closes the device, or exits, the one in front of itself. If a process
+ * in front is killed, the next one takes its place at its own next tick; one that is stopped (SIGSTOP)
+ * watches again when it runs.
  */
 #include "ctx/hw.h"
 #include "link/kick.h"
