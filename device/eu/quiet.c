@@ -156,6 +156,20 @@ static void begin_trial(struct dpa_hw *hw)
 	dpa_full_fence();
 }
 
+/* A thread that begins to wait meanwhile has set `waiter` before a peer can wake it: it gets the count. */
+void dpa_quiet_take_wait(struct dpa_hw *hw)
+{
+	eventfd_t n;
+
+	if (atomic_load_explicit(&hw->sleep.waiter, memory_order_acquire))
+		return;
+	if (eventfd_read(hw->fd.wait, &n))
+		return;
+	dpa_full_fence();
+	if (atomic_load_explicit(&hw->sleep.waiter, memory_order_acquire))
+		dpa_eventfd_wake(hw->fd.wait);
+}
+
 void dpa_quiet_leave(struct dpa_hw *hw)
 {
 	hw->tick.woken = false;

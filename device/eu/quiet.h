@@ -34,9 +34,14 @@ const char *dpa_unquiet_name(enum dpa_unquiet why);
  * sleep, behind a tick. Context: the progress thread, with its sleep word set.
  */
 uint64_t dpa_quiet_wait(struct dpa_hw *hw);
+/*
+ * The descriptor of a thread in dpa_hw_wait_fd() is readable. Without such a thread the count is of a peer
+ * that read the sleep word before the thread left: takes it, because no thread does.
+ */
+void dpa_quiet_take_wait(struct dpa_hw *hw);
 /* The progress thread has work, or stops: the next sleep begins with half a second. */
 void dpa_quiet_leave(struct dpa_hw *hw);
-/* The progress thread stops: a process that it watched for others is watched by another one. */
+/* The progress thread stops, or the process exits: a process that it watched for others is watched by another one. */
 void dpa_quiet_hand_over(struct dpa_hw *hw);
 
 #endif

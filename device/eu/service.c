@@ -115,7 +115,8 @@ static void handle_event(struct dpa_hw *hw, const struct epoll_event *ev)
 	case DPA_EP_NUM:
 		dpa_fwd_accept(hw);
 		break;
-	case DPA_EP_WAIT: /* the waiting thread takes it; dpa_quiet_leave() ends the watch */
+	case DPA_EP_WAIT: /* dpa_quiet_leave() ends the watch */
+		dpa_quiet_take_wait(hw);
 		break;
 	}
 }

@@ -158,6 +158,26 @@ Test(quiet, a_wake_up_for_a_waiting_thread_is_seen_while_quiet_only)
 	cr_expect_eq(events(), 0);
 }
 
+/* A peer that read the sleep word wakes a thread that has left: no thread would take the count. */
+Test(quiet, a_late_wake_up_for_no_thread_ends_no_more_than_one_sleep)
+{
+	eventfd_t n;
+
+	eventfd_write(hw->fd.wait, 1);
+	cr_expect_eq(dpa_quiet_wait(hw), TICK);
+	cr_expect_eq(events(), 1u << DPA_EP_WAIT);
+	dpa_quiet_take_wait(hw);
+	hw->tick.woken = true;
+	cr_expect_eq(dpa_quiet_wait(hw), TICK);
+	become_quiet();
+	cr_expect_eq(events(), 0);
+	atomic_store(&hw->sleep.waiter, 1);
+	eventfd_write(hw->fd.wait, 1);
+	dpa_quiet_take_wait(hw);
+	cr_expect_eq(events(), 1u << DPA_EP_WAIT, "the waiting thread takes it");
+	cr_expect_eq(eventfd_read(hw->fd.wait, &n), 0);
+}
+
 Test(quiet, without_that_descriptor_it_is_never_quiet)
 {
 	close(hw->fd.wait);
