@@ -142,7 +142,7 @@ static void show_request(struct ctl *c, const struct request *r)
 		json_object_put(o);
 }
 
-/* Returns when each process follows: within half a second, as a rule. */
+/* Returns when each process follows: at once, as a rule, because the request wakes them. */
 static void set_request(struct ctl *c, const struct request *r, const char *spec)
 {
 	struct timespec nap = {.tv_nsec = 5000000};

@@ -124,7 +124,7 @@ static void canonical_rules(const char *spec, char text[DPA_BOARD_INJECT_TEXT])
 	memcpy(text, room, strlen(room) + 1);
 }
 
-/* Returns when the process follows: within half a second, as a rule. */
+/* Returns when the process follows: at once, as a rule, because it is woken. */
 static void set_rules(struct ctl *c, uint32_t pid, const char *spec)
 {
 	struct timespec nap = {.tv_nsec = 5000000};
