@@ -24,7 +24,7 @@
 enum { MAX_PROCS = 4000, BYTES = 8, WINDOW = 64, RECVS = 512, BATCH = 16 };
 
 struct shared {
-	_Atomic int ready, failed;
+	_Atomic int ready;
 	double begin[MAX_PROCS], end[MAX_PROCS];
 };
 
@@ -54,9 +54,10 @@ static void fork_all(pid_t *pid, int n, void (*fn)(int i))
 
 static void await_all(int n)
 {
-	while (s->ready < n && !s->failed)
+	while (s->ready < n) {
+		CHECK(waitpid(-1, NULL, WNOHANG) == 0, "a process failed");
 		pause_s(0.01);
-	CHECK(!s->failed, "a process failed");
+	}
 }
 
 /* ------------------------------------------------------------------------ idle */
@@ -169,7 +170,7 @@ static void talk(int i)
 	if (t.side)
 		post_recvs(&t, RECVS);
 	s->ready++;
-	while (s->ready < 2 * pairs && !s->failed)
+	while (s->ready < 2 * pairs)
 		pause_s(0.001);
 	vt_sync(&t);
 	if (t.side)
@@ -179,11 +180,36 @@ static void talk(int i)
 	vt_sync(&t);
 }
 
+static void forget(pid_t *pid, int n, pid_t gone)
+{
+	for (int i = 0; i < n; i++)
+		if (pid[i] == gone)
+			pid[i] = 0;
+}
+
+/* Wait for all. If one fails, in whatever order, the others may wait for it: it ends them. */
+static int reap_all(pid_t *pid, int n)
+{
+	int status, bad = 0;
+
+	for (int left = n; left; left--) {
+		const pid_t gone = waitpid(-1, &status, 0);
+
+		CHECK(gone > 0, "waitpid: %s", strerror(errno));
+		forget(pid, n, gone);
+		for (int i = 0; i < n && status && !bad; i++)
+			if (pid[i])
+				kill(pid[i], SIGKILL);
+		bad |= status != 0;
+	}
+	return bad;
+}
+
 static int run_rate(int n)
 {
 	static pid_t pid[MAX_PROCS];
 	double begin, end;
-	int status, bad = 0;
+	int bad;
 
 	pairs = n / 2;
 	ends = calloc((size_t)pairs, sizeof(*ends));
@@ -191,12 +217,9 @@ static int run_rate(int n)
 	for (int i = 0; i < pairs; i++)
 		CHECK_EQ(socketpair(AF_UNIX, SOCK_STREAM, 0, ends[i]), 0);
 	fork_all(pid, 2 * pairs, talk);
-	for (int i = 0; i < 2 * pairs; i++) { /* whichever ends: the others may wait for it */
-		if (waitpid(-1, &status, 0) < 0 || status) {
-			s->failed = 1;
-			bad = 1;
-		}
-	}
+	bad = reap_all(pid, 2 * pairs);
+	if (bad)
+		return bad;
 	begin = s->begin[0];
 	end = s->end[0];
 	for (int i = 1; i < pairs; i++) {
