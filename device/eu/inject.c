@@ -115,7 +115,7 @@ static void device_goes_on(struct dpa_hw *hw)
 {
 	uint32_t nslab = atomic_load_explicit(&hw->qps.nslab, memory_order_acquire);
 
-	if (!hw->goes_on_at)
+	if (!atomic_load_explicit(&hw->stopped, memory_order_relaxed))
 		return;
 	hw->goes_on_at = 0;
 	atomic_store_explicit(&hw->stopped, false, memory_order_relaxed);

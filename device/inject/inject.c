@@ -5,13 +5,16 @@
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+#include <dpa_hw_format.h>
 #include "util/draw.h"
 #include "inject/inject.h"
 #include "inject/query.h"
 #include "util/clock.h"
 #include "util/lock.h"
 
-#define NEWS 8u /* lines that a capture has not taken yet */
+#define NEWS	8u  /* lines that a capture has not taken yet */
+#define EVENTS	16u /* events that wait for the progress thread; others are lost */
+#define LASTING 3u  /* types of events that last: none is lost, each waits once */
 
 _Atomic uint32_t dpa_hw_injects;
 
@@ -32,7 +35,7 @@ static struct {
 	struct {
 		int type;
 		uint64_t ns;
-	} raised[DPA_INJECT_RULES];
+	} raised[EVENTS + LASTING];
 	uint32_t nraised;
 	uint32_t first, num; /* of news, a ring */
 	char news[NEWS][96];
@@ -155,6 +158,40 @@ static void ask_rules(struct dpa_inject_query *q, uint64_t now)
 	}
 }
 
+/* True: the port or the device is gone for a time; see raise_event(), eu/inject.c. */
+static bool is_lasting(int type)
+{
+	return type == DPA_INJECT_STOPPED || type == DPA_EVENT_PORT_ERR ||
+	       type == DPA_EVENT_DEVICE_FATAL;
+}
+
+/* A port or a device without a time stays away until the rules change; another device comes at once. */
+static uint64_t longer(int type, uint64_t a, uint64_t b)
+{
+	if (type != DPA_EVENT_DEVICE_FATAL && (!a || !b))
+		return 0;
+	return a > b ? a : b;
+}
+
+/* Context: the lock. */
+static void leave_event(int type, uint64_t ns)
+{
+	const bool lasting = is_lasting(type);
+	uint32_t i = 0;
+
+	while (lasting && i < table.nraised && table.raised[i].type != type)
+		i++;
+	if (lasting && i < table.nraised) {
+		table.raised[i].ns = longer(type, table.raised[i].ns, ns);
+		return;
+	}
+	if (!lasting && table.nraised >= EVENTS)
+		return;
+	table.raised[table.nraised].type = type;
+	table.raised[table.nraised++].ns = ns;
+	atomic_store_explicit(&any_raised, 1, memory_order_relaxed);
+}
+
 int dpa_inject_select(struct dpa_inject_query *q, int none, uint64_t *ns)
 {
 	int effect = none;
@@ -168,6 +205,26 @@ int dpa_inject_select(struct dpa_inject_query *q, int none, uint64_t *ns)
 	}
 	dpa_spin_unlock(&table.lock);
 	return effect;
+}
+
+bool dpa_inject_stops(const struct dpa_inject_cqe *request, _Atomic bool *stopped)
+{
+	struct dpa_inject_query q = {.line = DPA_INJECT_PEER,
+				     .effect = DPA_INJECT_STOPPED,
+				     .to = DPA_INJECT_ANY,
+				     .op = request->opcode,
+				     .qpn = request->qpn};
+
+	if (!dpa_hw_injecting(DPA_INJECT_PEER))
+		return false;
+	dpa_spin_lock(&table.lock);
+	ask_rules(&q, dpa_now_ns());
+	if (q.rule) {
+		leave_event(DPA_INJECT_STOPPED, q.rule->time);
+		atomic_store_explicit(stopped, true, memory_order_relaxed);
+	}
+	dpa_spin_unlock(&table.lock);
+	return q.rule;
 }
 
 /* ------------------------------------------------------------------- the rules */
@@ -186,6 +243,7 @@ static void use_rules(const struct dpa_inject_spec *spec)
 	dpa_inject_keep(&table.spec, program_invocation_short_name);
 	table.since = dpa_now_ns();
 	memset(table.count, 0, sizeof(table.count));
+	table.nraised = 0; /* of rules that are gone */
 	for (uint32_t i = 0; i < DPA_INJECT_RULES; i++)
 		show_counts(i);
 	for (uint32_t i = 0; i < table.spec.num; i++)
@@ -369,11 +427,7 @@ int dpa_inject_comp(uint64_t *ns)
 void dpa_inject_raise(int type, uint64_t ns)
 {
 	dpa_spin_lock(&table.lock);
-	if (table.nraised < DPA_INJECT_RULES) {
-		table.raised[table.nraised].type = type;
-		table.raised[table.nraised++].ns = ns;
-		atomic_store_explicit(&any_raised, 1, memory_order_relaxed);
-	}
+	leave_event(type, ns);
 	dpa_spin_unlock(&table.lock);
 }
 

@@ -34,7 +34,7 @@ void dpa_inject_unbind(void);
 /* A tool reads `counts` (DPA_INJECT_RULES of them) from now on; NULL: none. */
 void dpa_inject_show(struct dpa_inject_count *counts);
 
-/* Replace the rules; counted from 0. False: there is no change. */
+/* Replace the rules; counted from 0. Events that the old ones left to the progress thread are dropped. */
 void dpa_inject_set(const struct dpa_inject_spec *spec);
 /* Copy the rules. */
 void dpa_inject_get(struct dpa_inject_spec *spec);
@@ -57,8 +57,11 @@ int dpa_inject_comp(uint64_t *ns);
 uint64_t dpa_inject_slow(const struct dpa_inject_cqe *request);
 /* True: it finds no receive. */
 bool dpa_inject_rnr(const struct dpa_inject_cqe *request);
-/* True: the device stops before it. dpa_inject_raised() has it afterwards, as DPA_INJECT_STOPPED. */
-bool dpa_inject_stops(const struct dpa_inject_cqe *request);
+/*
+ * True: the device stops before it. `stopped` is set, and dpa_inject_raised() has DPA_INJECT_STOPPED
+ * afterwards, both before other rules come.
+ */
+bool dpa_inject_stops(const struct dpa_inject_cqe *request, _Atomic bool *stopped);
 
 /*
  * A region is registered, or rules came; `bytes` long. True: a rule selects it, and its accesses ask
@@ -73,7 +76,10 @@ uint64_t dpa_inject_region_slow(uint32_t region);
 /* Count a match of a line that has no more than its number. True: it shall fail; *ns: for how long. */
 bool dpa_inject_point(uint32_t line, uint64_t *ns);
 
-/* Leave an event of the port or the device to the progress thread. Any thread. */
+/*
+ * Leave an event of the port or the device to the progress thread. One that lasts is never lost: if one
+ * waits already, the longer time counts. Any thread.
+ */
 void dpa_inject_raise(int type, uint64_t ns);
 /* Take an event that was left. Returns its type; -1: none. Cheap without one. */
 int dpa_inject_raised(uint64_t *ns);

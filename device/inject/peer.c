@@ -28,13 +28,3 @@ bool dpa_inject_rnr(const struct dpa_inject_cqe *request)
 {
 	return dpa_hw_injecting(DPA_INJECT_PEER) && ask(request, DPA_INJECT_RNR, NULL);
 }
-
-bool dpa_inject_stops(const struct dpa_inject_cqe *request)
-{
-	uint64_t ns = 0;
-
-	if (!dpa_hw_injecting(DPA_INJECT_PEER) || !ask(request, DPA_INJECT_STOPPED, &ns))
-		return false;
-	dpa_inject_raise(DPA_INJECT_STOPPED, ns);
-	return true;
-}

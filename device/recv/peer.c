@@ -85,8 +85,7 @@ bool dpa_peer_injected(struct dpa_hw_qp *qp, const struct dpa_slot *s)
 
 	if (qp->gsi)
 		return false;
-	if (dpa_inject_stops(&c)) {
-		atomic_store_explicit(&qp->hw->stopped, true, memory_order_relaxed);
+	if (dpa_inject_stops(&c, &qp->hw->stopped)) {
 		dpa_wake_self(qp->hw); /* it has the time when the device goes on */
 		return true;
 	}

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include <dpa_hw_format.h>
 #include "inject/inject.h"
 #include "inject/wc.h"
 #include "util/clock.h"
@@ -325,6 +326,7 @@ static unsigned refused(uint32_t qpn, int requests)
 Test(inject, peers)
 {
 	const struct dpa_inject_cqe read = {.qpn = 5, .opcode = 2}, send = {.qpn = 5};
+	_Atomic bool stopped = false;
 	uint64_t ns = 0;
 
 	use("peer=rnr,n=3,times=2,qpn=5");
@@ -335,18 +337,48 @@ Test(inject, peers)
 	use("peer=slow:2ms,op=RDMA_READ");
 	cr_expect_eq(dpa_inject_slow(&send), 0);
 	cr_expect_not(dpa_inject_rnr(&read), "another effect does not count");
-	cr_expect_not(dpa_inject_stops(&read));
+	cr_expect_not(dpa_inject_stops(&read, &stopped));
 	cr_expect_eq(dpa_inject_slow(&read), 2000000);
 	use("peer=stopped:5ms,n=2");
-	cr_expect_not(dpa_inject_stops(&send));
+	cr_expect_not(dpa_inject_stops(&send, &stopped));
 	cr_expect_eq(dpa_inject_raised(&ns), -1);
-	cr_expect(dpa_inject_stops(&read));
+	cr_expect(dpa_inject_stops(&read, &stopped));
 	cr_expect_eq(dpa_inject_raised(&ns), DPA_INJECT_STOPPED);
 	cr_expect_eq(ns, 5000000);
 	use("peer=stopped,after=1ns");
-	cr_expect_not(dpa_inject_stops(&send), "at its time, not at a request");
+	cr_expect_not(dpa_inject_stops(&send, &stopped), "at its time, not at a request");
 	cr_expect_eq(dpa_inject_timed(dpa_now_ns(), &ns), DPA_INJECT_STOPPED);
 	cr_expect_eq(dpa_inject_due(), UINT64_MAX);
+}
+
+/* A device that stops, and a port that is down, are never forgotten; rules that go take theirs with them. */
+Test(inject, events_that_wait)
+{
+	const struct dpa_inject_cqe send = {.qpn = 5};
+	_Atomic bool stopped = false;
+	uint32_t others = 0;
+	uint64_t ns = 0;
+	int type;
+
+	use("peer=stopped:5ms,times=2+peer=stopped:3ms,n=3,times=100");
+	for (int i = 0; i < 100; i++)
+		dpa_inject_raise(DPA_EVENT_GID_CHANGE, 0);
+	for (int i = 0; i < 50; i++)
+		cr_expect(dpa_inject_stops(&send, &stopped));
+	cr_expect(stopped);
+	dpa_inject_raise(DPA_EVENT_PORT_ERR, 7);
+	dpa_inject_raise(DPA_EVENT_PORT_ERR, 0);
+	while ((type = dpa_inject_raised(&ns)) == DPA_EVENT_GID_CHANGE)
+		others++;
+	cr_expect_eq(others, 16);
+	cr_expect_eq(type, DPA_INJECT_STOPPED);
+	cr_expect_eq(ns, 5000000, "the longer time");
+	cr_expect_eq(dpa_inject_raised(&ns), DPA_EVENT_PORT_ERR);
+	cr_expect_eq(ns, 0, "until the rules change");
+	cr_expect_eq(dpa_inject_raised(&ns), -1, "once");
+	cr_expect(dpa_inject_stops(&send, &stopped));
+	use("off");
+	cr_expect_eq(dpa_inject_raised(&ns), -1, "its rule is gone");
 }
 
 #define MOST 64u
