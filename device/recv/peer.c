@@ -3,7 +3,6 @@
  * peer.c - see peer.h. The responder of a slow device works as usual, but its answers leave late:
  * TIME after the first request that they answer.
  */
-#include <time.h>
 #include "ctx/hw.h"
 #include "ctx/mr.h"
 #include "ctx/qp.h"
@@ -11,6 +10,7 @@
 #include "inject/inject.h"
 #include "link/peer.h"
 #include "recv/peer.h"
+#include "util/sys.h"
 #include "wire/opcode.h"
 
 /* Opcode of the completion that the requester gets. */
@@ -40,7 +40,7 @@ static struct dpa_inject_cqe request_of(const struct dpa_hw_qp *qp, const struct
 
 /*
  * The thread waits, with the QP's lock, as one that copies to a page which the system must bring in.
- * The rules may go meanwhile.
+ * It may be the program's: no cancellation point. The rules may go meanwhile.
  */
 static void wait_for_pages(const struct dpa_hw *hw, uint64_t ns)
 {
@@ -50,7 +50,7 @@ static void wait_for_pages(const struct dpa_hw *hw, uint64_t ns)
 	       !atomic_load_explicit(&hw->stop, memory_order_relaxed)) {
 		const uint64_t nap = end - now < NAP_NS ? end - now : NAP_NS;
 
-		nanosleep(&(struct timespec){.tv_nsec = (long)nap}, NULL);
+		dpa_sys_nap(nap);
 	}
 }
 

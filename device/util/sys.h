@@ -117,6 +117,14 @@ static inline int dpa_sys_epoll_wait(int epfd, struct epoll_event *ev, int n, in
 	return (int)syscall(SYS_epoll_pwait, epfd, ev, n, timeout, NULL, 0);
 }
 
+/* Sleeps for ns, below 1 s; a signal may end it. */
+static inline void dpa_sys_nap(uint64_t ns)
+{
+	const struct timespec ts = {.tv_nsec = (long)ns};
+
+	syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, &ts, NULL);
+}
+
 static inline int dpa_sys_close(int fd)
 {
 	return (int)syscall(SYS_close, fd);

@@ -4,6 +4,8 @@
  * whole again.
  */
 #include <criterion/criterion.h>
+#include <pthread.h>
+#include "ctx/mr.h"
 #include "transport/api.h"
 #include "harness.h"
 #include "inject/inject.h"
@@ -117,6 +119,39 @@ Test(transport_uc, a_write_fails_no_receive)
 	cr_assert(th_poll(&th->b.rcq, &e));
 	cr_expect_eq(e.status, DPA_CQE_LOC_PROT_ERR);
 	cr_expect_eq(e.wr_id, 7);
+	th_free(th);
+}
+
+static void *settle_cancelled(void *arg)
+{
+	pthread_cancel(pthread_self()); /* at the next cancellation point */
+	th_now_step = 100000;
+	th_settle(arg);
+	th_now_step = 0;
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, NULL);
+	return arg;
+}
+
+/* A thread of the program that is cancelled while it waits for slow pages keeps no lock of the QP. */
+Test(transport_uc, slow_pages_are_no_cancellation_point)
+{
+	struct dpa_inject_spec s;
+	pthread_t thread;
+	struct th *th;
+	void *end;
+
+	cr_assert(dpa_inject_parse("mr=slow:2ms,times=all", &s));
+	dpa_inject_set(&s);
+	th = uc();
+	th->b.qp->slow.inspected = true;
+	th_recv(&th->b, 7, 0, 100);
+	th_send(&th->a, DPA_OP_SEND, 0, 100, 0);
+	th_send(&th->a, DPA_OP_RDMA_WRITE, 0, 100, 40000);
+	cr_assert_gt(dpa_mr_slow(th->hw, th->b.key), 0);
+	cr_assert_eq(pthread_create(&thread, NULL, settle_cancelled, th), 0);
+	cr_assert_eq(pthread_join(thread, &end), 0);
+	cr_assert_eq(end, th, "the thread went on");
+	expect_recv(th, 7, 100);
 	th_free(th);
 }
 
