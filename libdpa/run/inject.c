@@ -32,14 +32,21 @@ static uint64_t now_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
-/* The thread keeps its EU. A context that ends meanwhile waits for no code that has not begun. */
+/* The context has ended, or the rule is gone. */
+static bool is_over(const struct dpal_run *run)
+{
+	const struct dpa_inject_ops *o = atomic_load_explicit(&dpa_injects, memory_order_acquire);
+
+	return atomic_load_explicit(&run->dpa->fatal, memory_order_relaxed) ||
+	       !(atomic_load_explicit(o->gate, memory_order_relaxed) >> DPA_HW_INJECT_EU & 1);
+}
+
+/* The thread keeps its EU. */
 static void wait_without_eu(const struct dpal_run *run, uint64_t ns)
 {
-	for (uint64_t now = now_ns(), end = now + ns; now < end; now = now_ns()) {
+	for (uint64_t now = now_ns(), end = now + ns; now < end && !is_over(run); now = now_ns()) {
 		const uint64_t nap = end - now < NAP_NS ? end - now : NAP_NS;
 
-		if (atomic_load_explicit(&run->dpa->fatal, memory_order_relaxed))
-			return;
 		nanosleep(&(struct timespec){.tv_nsec = (long)nap}, NULL);
 	}
 }
