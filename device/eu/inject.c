@@ -5,7 +5,6 @@
  */
 #include <errno.h>
 #include <string.h>
-#include <time.h>
 #include <dpa_hw_trace.h>
 #include "board/board_layout.h"
 #include "ctx/qp.h"
@@ -14,6 +13,8 @@
 #include "inject/query.h"
 #include "link/inspect.h"
 #include "tables/tables.h"
+#include "util/rest.h"
+#include "util/sys.h"
 
 #define PEERS	(1u << DPA_INJECT_PEER)
 #define REGIONS (1u << DPA_INJECT_MR)
@@ -286,7 +287,9 @@ void dpa_inject_steal(struct dpa_hw *hw, bool service)
 	for (end = now + ns; now < end && !is_over(hw); now = dpa_now_ns()) {
 		const uint64_t nap = end - now < NAP_NS ? end - now : NAP_NS;
 
-		nanosleep(&(struct timespec){.tv_nsec = (long)nap}, NULL);
+		dpa_own_sleeps();
+		dpa_sys_nap(nap);
+		dpa_own_woke();
 		if (service)
 			dpa_inject_tick(hw, now);
 	}
