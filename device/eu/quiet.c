@@ -23,7 +23,8 @@
  * (dpa_board_wake()). A wake-up for a thread in dpa_hw_wait_fd() is watched, too: that thread may
  * have left by siglongjmp(). Only what has none of these waits for the last interval: a process that
  * watched another one for this process, and was killed or stopped; a tool that was killed between its
- * request and its wake-up, or runs in another network namespace.
+ * request and its wake-up, or runs in another network namespace (without a /proc that shows it: else the
+ * board is refused).
  */
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
