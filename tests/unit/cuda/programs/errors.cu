@@ -67,7 +67,9 @@ static int expect_fault(void (*kernel)(int *), int *arg, cudaError_t error, int 
 	OK(cudaMalloc(&p, sizeof(*p)));
 	OK(cudaMemset(p, 0, sizeof(*p)));
 	kernel<<<blocks, 32>>>(arg ? arg : p);
-	OK(cudaGetLastError());
+	// the launch itself succeeds, but the kernel may have failed already
+	if (cudaGetLastError() != cudaSuccess)
+		GIVES(error, cudaGetLastError());
 	GIVES(error, cudaDeviceSynchronize());
 	GIVES(error, cudaMemcpy(&value, p, sizeof(value), cudaMemcpyDeviceToHost));
 	GIVES(error, cudaMalloc(&p, 4));
