@@ -382,8 +382,11 @@ bool th_take_any(struct th_side *s, struct th_pkt *p)
 	if (!s->th->wire)
 		return take_slot(s, p);
 	if (s->cut.nth == s->cut.n) {
-		if (!take_slot(s, p))
-			return false;
+		/* A device of another host does not report NO_QP. */
+		do {
+			if (!take_slot(s, p))
+				return false;
+		} while (p->s.opcode == DPA_LINK_NO_QP);
 		th_wire_hold(&s->cut, p, s->qp->mtu);
 	}
 	th_wire_next(&s->cut, s->qp->mtu, p);
