@@ -71,18 +71,19 @@ enum dpa_board_proc_state { DPA_PROC_FREE, DPA_PROC_LIVE, DPA_PROC_REAPING };
  * One process of the board: 256 bytes.
  *
  *   gen, state   Written under the board's lock (release) by the process that takes or leaves the
- *                entry, or that reaps it. Read by all (acquire). gen is written before LIVE.
+ *                entry, or that reaps it. Read by all (acquire). gen is written before the rest of
+ *                the entry, LIVE behind it: who copies the rest reads gen before and after.
  *   asked        Written by the owner (release), read by tools (acquire): ask.c.
  *   udp          Changed by the owner and by its reaper, by atomic read-modify-write; see steer.c.
  *   gsi          Written by the owner (release), read by all (acquire); see cm.h.
  *   the rest     For display only. Written by the owner before LIVE, the counts at each change.
- *                pid and the counts are also written by a reaper. Tools copy the entry once: the
- *                copy may be half new.
+ *                pid (relaxed) and the counts are also written by a reaper. Tools copy the entry
+ *                once: the copy may be half new.
  */
 struct dpa_board_proc {
 	_Atomic uint32_t gen;	/* of the current or last process; never 0 once used */
 	_Atomic uint32_t state; /* enum dpa_board_proc_state */
-	uint32_t pid;		/* in its own pid namespace; for display, never for liveness */
+	_Atomic uint32_t pid;	/* in its own pid namespace; for display, never for liveness */
 	uint32_t uid;
 	uint64_t start_ns; /* CLOCK_REALTIME */
 	char comm[16];
@@ -121,6 +122,11 @@ struct dpa_board_proc {
 	_Atomic uint32_t asked_port; /* like asked[] */
 	uint8_t rsvd[256 - 216];
 };
+
+static inline uint32_t dpa_proc_pid(const struct dpa_board_proc *p)
+{
+	return atomic_load_explicit(&p->pid, memory_order_relaxed);
+}
 
 /* The word that records which generation of a request the process has carried out. */
 static inline _Atomic uint32_t *dpa_proc_asked(struct dpa_board_proc *p,

@@ -19,6 +19,7 @@
 #include <time.h>
 #include <unistd.h>
 #include "board_priv.h"
+#include "util/lock.h"
 
 static struct flock byte_range(uint32_t from, uint32_t n)
 {
@@ -113,7 +114,7 @@ static void describe_proc(struct dpa_board *b, struct dpa_board_proc *p,
 
 	clock_gettime(CLOCK_REALTIME, &ts);
 	prctl(PR_GET_NAME, comm);
-	p->pid = (uint32_t)b->pid;
+	atomic_store_explicit(&p->pid, (uint32_t)b->pid, memory_order_relaxed);
 	p->uid = geteuid();
 	p->start_ns = (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
 	memcpy(p->comm, comm, sizeof(p->comm));
@@ -128,7 +129,7 @@ static void describe_proc(struct dpa_board *b, struct dpa_board_proc *p,
 
 static void forget_proc(struct dpa_board_proc *p)
 {
-	p->pid = 0;
+	atomic_store_explicit(&p->pid, 0, memory_order_relaxed);
 	p->nqp = p->ncq = p->nmr = p->npd = p->nsrq = p->nctx = 0;
 	atomic_store_explicit(&p->udp, 0, memory_order_relaxed);
 }
@@ -158,9 +159,12 @@ int dpa_board_proc_take(struct dpa_board *b, int map_fd, const struct dpa_board_
 		b->self = p;
 		b->counters = b->shm->priv[i].counters;
 		atomic_store_explicit(&b->qpn_block, UINT32_MAX, memory_order_relaxed);
-		describe_proc(b, p, cfg);
-		atomic_store_explicit(&p->gen, b->gen, memory_order_release);
+		/* Before the rest: a copy of what the last process left ends by it (failure/peer.c). */
+		atomic_store_explicit(&p->gen, b->gen, memory_order_relaxed);
+		dpa_release_fence();
 		DPA_BOARD_STEP("proc-gen");
+		describe_proc(b, p, cfg);
+		DPA_BOARD_STEP("proc-named");
 		atomic_store_explicit(&p->state, DPA_PROC_LIVE, memory_order_release);
 		DPA_BOARD_STEP("proc-live");
 		return 0;

@@ -325,7 +325,7 @@ int dpa_board_reap_locked(struct dpa_board *b, bool all)
 		if (!dead[i])
 			continue;
 		clear_priv(b, i);
-		p->pid = 0;
+		atomic_store_explicit(&p->pid, 0, memory_order_relaxed);
 		p->nqp = p->ncq = p->nmr = p->npd = p->nsrq = p->nctx = 0;
 		dpa_board_steer_gone(b, p);
 		dpa_board_cm_gone(b, p);

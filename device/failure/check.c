@@ -13,8 +13,8 @@
 #include "wire/aeth.h"
 
 /* The reason why a key does not serve, as dpa_mr_check() and dpa_mr_check_remote() have it. */
-static enum dpa_error_why why_of(const struct dpa_hw_qp *qp, const struct dpa_mr *mr, uint32_t pdn,
-				 bool remote, const struct dpa_error_check *c)
+static enum dpa_error_why why_of(const struct dpa_hw_qp *qp, const struct dpa_mr *mr, uint32_t has,
+				 uint32_t pdn, bool remote, const struct dpa_error_check *c)
 {
 	const bool window = mr->kind == DPA_KIND_MW1 || mr->kind == DPA_KIND_MW2;
 	uint64_t off;
@@ -27,7 +27,7 @@ static enum dpa_error_why why_of(const struct dpa_hw_qp *qp, const struct dpa_mr
 		return DPA_WHY_NOT_LOCAL;
 	if (mr->kind != DPA_KIND_NULL && !dpa_mr_holds(mr->iova, mr->length, c->addr, c->len, &off))
 		return DPA_WHY_RANGE;
-	return c->need & ~mr->access ? DPA_WHY_ACCESS : DPA_WHY_NONE;
+	return c->need & ~has ? DPA_WHY_ACCESS : DPA_WHY_NONE;
 }
 
 /* True if this is what the reason of an L_Key or R_Key names. */
@@ -52,16 +52,19 @@ static void look_up(struct dpa_hw_qp *qp, uint32_t pdn, bool remote, uint32_t sy
 		    struct dpa_error_check *c)
 {
 	const struct dpa_mr *mr = dpa_mr_of(qp->hw, c->key);
-	enum dpa_error_why why = mr ? why_of(qp, mr, pdn, remote, c) : DPA_WHY_NO_KEY;
+	/* Read once: ibv_rereg_mr() may change it in place meanwhile (cmd/mr.c). */
+	const uint32_t has = mr ? __atomic_load_n(&mr->access, __ATOMIC_RELAXED) : 0;
+	enum dpa_error_why why = mr ? why_of(qp, mr, has, pdn, remote, c) : DPA_WHY_NO_KEY;
 
 	if (!agrees(why, syndrome))
 		return;
 	c->why = (uint8_t)why;
-	if (!mr)
+	/* A window of another PD may be bound meanwhile: only dpa_mr_check_remote() stops that. */
+	if (!mr || (mr->kind == DPA_KIND_MW1 && why <= DPA_WHY_NOT_LOCAL))
 		return;
 	c->region_addr = mr->iova;
 	c->region_len = mr->length;
-	c->has = mr->access;
+	c->has = has;
 }
 
 static bool is_lkey(uint32_t syndrome)

@@ -21,7 +21,7 @@ static bool copy_process(struct dpa_board *b, uint32_t slot, uint32_t gen,
 	memcpy(to->comm, p->comm, sizeof(to->comm));
 	to->comm[sizeof(to->comm) - 1] = '\0';
 	to->uid = p->uid;
-	to->pid = p->pid; /* 0 once it is reaped */
+	to->pid = dpa_proc_pid(p); /* 0 once it is reaped */
 	dpa_acquire_fence();
 	if (atomic_load_explicit(&p->gen, memory_order_relaxed) == gen)
 		return true;

@@ -27,7 +27,7 @@ static struct dpa_error new_record(struct dpa_hw_qp *qp, enum dpa_error_kind kin
 			      .qpn = qp->qpn,
 			      .kind = (uint8_t)kind,
 			      .qp_type = qp->type,
-			      .pid = self->pid,
+			      .pid = dpa_proc_pid(self),
 			      .uid = self->uid};
 
 	memcpy(e.comm, self->comm, sizeof(e.comm));

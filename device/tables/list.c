@@ -95,7 +95,7 @@ static int qp_line(struct dpa_board *b, uint32_t qpn, char *line, size_t len)
 	if (q.qpn != qpn)
 		return 0;
 	return snprintf(line, len, "%u %u %u %u %u %u\n", qpn, q.type, q.state & 0xff, q.dest_qpn,
-			p->pid, dpa_board_psn(&q));
+			dpa_proc_pid(p), dpa_board_psn(&q));
 }
 
 /* Writes as many QPs as there is room for, from number `from` on. */
@@ -135,7 +135,7 @@ static uint32_t pid_of(struct dpa_board *b, uint32_t slot, uint32_t gen)
 {
 	struct dpa_board_proc *p = dpa_board_proc(b, slot);
 
-	return p && dpa_board_alive(b, slot, gen) ? p->pid : 0;
+	return p && dpa_board_alive(b, slot, gen) ? dpa_proc_pid(p) : 0;
 }
 
 /* A wildcard is ::; for IPv4 only ::ffff:0.0.0.0. */

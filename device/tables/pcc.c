@@ -104,7 +104,7 @@ void dpa_board_pcc_query(void *port, struct dpa_pcc_port *out)
 		.counting = dpa_pcc_word_counting(w),
 		.image = dpa_pcc_word_image(w),
 		.loaded = o != 0,
-		.pid = p ? p->pid : 0,
+		.pid = p ? dpa_proc_pid(p) : 0,
 	};
 }
 

@@ -3,6 +3,7 @@
 #include "util.h"
 #include "tables/tables.h"
 #include <fcntl.h>
+#include <sys/prctl.h>
 #include <sys/stat.h>
 
 TestSuite(board_proc, .init = bt_setup, .fini = bt_teardown);
@@ -162,6 +163,35 @@ Test(board_proc, generation_never_zero)
 	cr_expect_eq(b->slot, slot);
 	cr_expect_eq(b->gen, 1u);
 	dpa_board_close(b);
+	dpa_board_close(a);
+}
+
+static void opens_as_another(void *arg)
+{
+	struct dpa_board *b;
+
+	prctl(PR_SET_NAME, "another");
+	_exit(bt_try(&b, BT_VERSION) ? 2 : 3);
+}
+
+/* What the entry says of its last process is not taken for the next one's: the generation is first. */
+Test(board_proc, generation_changes_first)
+{
+	static const char *const steps[] = {"proc-byte", "proc-gen", "proc-named"};
+	struct dpa_board *a = bt_open();
+
+	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
+		struct dpa_board *b = bt_open();
+		const struct dpa_board_proc *p = dpa_board_proc(a, b->slot);
+		const uint32_t gen = b->gen;
+		char comm[sizeof(p->comm)];
+
+		memcpy(comm, p->comm, sizeof(comm));
+		dpa_board_close(b);
+		cr_assert(bt_dies(opens_as_another, NULL, steps[i], 1), "%s", steps[i]);
+		if (atomic_load(&p->gen) == gen)
+			cr_expect_eq(memcmp(p->comm, comm, sizeof(comm)), 0, "%s", steps[i]);
+	}
 	dpa_board_close(a);
 }
 

@@ -59,11 +59,11 @@ static void expect_clean(struct dpa_board *b, const char *step, int nth)
 Test(board_recover, every_step)
 {
 	static const char *const steps[] = {
-		"proc-byte",	    "proc-gen",		 "proc-live",	       "reserved",
-		"list-take",	    "list-take-forward", "list-take-backward", "list-add-page",
-		"list-add-forward", "list-add-backward", "slot-clean",	       "slot-owned",
-		"qpn-owned",	    "sweep-uar",	 "sweep-qpn",	       "proc-leave",
-		"detached"};
+		"proc-byte",	 "proc-gen",	     "proc-named",	  "proc-live",
+		"reserved",	 "list-take",	     "list-take-forward", "list-take-backward",
+		"list-add-page", "list-add-forward", "list-add-backward", "slot-clean",
+		"slot-owned",	 "qpn-owned",	     "sweep-uar",	  "sweep-qpn",
+		"proc-leave",	 "detached"};
 	struct dpa_board *b = bt_open();
 
 	for (size_t i = 0; i < sizeof(steps) / sizeof(steps[0]); i++) {
