@@ -72,7 +72,7 @@ enum dpa_board_proc_state { DPA_PROC_FREE, DPA_PROC_LIVE, DPA_PROC_REAPING };
  *
  *   gen, state   Written under the board's lock (release) by the process that takes or leaves the
  *                entry, or that reaps it. Read by all (acquire). gen is written before the rest of
- *                the entry, LIVE behind it: who copies the rest reads gen before and after.
+ *                the entry, LIVE behind it: a copy of the rest reads gen before and after.
  *   asked        Written by the owner (release), read by tools (acquire): ask.c.
  *   udp          Changed by the owner and by its reaper, by atomic read-modify-write; see steer.c.
  *   gsi          Written by the owner (release), read by all (acquire); see cm.h.

@@ -159,7 +159,7 @@ int dpa_board_proc_take(struct dpa_board *b, int map_fd, const struct dpa_board_
 		b->self = p;
 		b->counters = b->shm->priv[i].counters;
 		atomic_store_explicit(&b->qpn_block, UINT32_MAX, memory_order_relaxed);
-		/* Before the rest: a copy of what the last process left ends by it (failure/peer.c). */
+		/* Before the rest: a reader of the last process's entry sees that it ended (failure/peer.c). */
 		atomic_store_explicit(&p->gen, b->gen, memory_order_relaxed);
 		dpa_release_fence();
 		DPA_BOARD_STEP("proc-gen");

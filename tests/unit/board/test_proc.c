@@ -174,7 +174,7 @@ static void opens_as_another(void *arg)
 	_exit(bt_try(&b, BT_VERSION) ? 2 : 3);
 }
 
-/* What the entry says of its last process is not taken for the next one's: the generation is first. */
+/* A reader never takes the name of the next process for that of the last one: gen changes first. */
 Test(board_proc, generation_changes_first)
 {
 	static const char *const steps[] = {"proc-byte", "proc-gen", "proc-named"};
