@@ -19,7 +19,7 @@
 /* ----------------------------------------------------------------- one event */
 
 /* Within a page no text may look like a tag. '<' is in strings only. */
-static void put_text(FILE *out, struct json_object *o)
+static void put_json_text(FILE *out, struct json_object *o)
 {
 	const char *text = json_object_to_json_string_ext(o, JSON_C_TO_STRING_PLAIN);
 
@@ -33,7 +33,7 @@ static void put_text(FILE *out, struct json_object *o)
 void json_put_event(struct writer *w, struct json_object *o)
 {
 	fputs(w->any ? ",\n" : "\n", w->out);
-	put_text(w->out, o);
+	put_json_text(w->out, o);
 	w->any = true;
 	json_object_put(o);
 }
@@ -105,8 +105,8 @@ static void name_rows(struct writer *w)
 
 /* ---------------------------------------------------------- events of a thread */
 
-static struct json_object *slice(struct writer *w, const char *name, const char *cat,
-				 const struct trace_rec *r, uint64_t ticks)
+static struct json_object *slice_event(struct writer *w, const char *name, const char *cat,
+				       const struct trace_rec *r, uint64_t ticks)
 {
 	struct json_object *o = json_event(w, "X", name, cat, r->proc, r->tid, r->e.at);
 	uint64_t ns = store_ns(w->s, r->e.at + ticks) - store_ns(w->s, r->e.at);
@@ -115,8 +115,8 @@ static struct json_object *slice(struct writer *w, const char *name, const char 
 	return o;
 }
 
-static struct json_object *instant(struct writer *w, const char *name, const char *cat,
-				   const struct trace_rec *r)
+static struct json_object *instant_event(struct writer *w, const char *name, const char *cat,
+					 const struct trace_rec *r)
 {
 	struct json_object *o = json_event(w, "i", name, cat, r->proc, r->tid, r->e.at);
 
@@ -126,7 +126,7 @@ static struct json_object *instant(struct writer *w, const char *name, const cha
 
 static void put_post(struct writer *w, const struct trace_rec *r)
 {
-	struct json_object *o = slice(w, "post", "wqe", r, r->e.y), *a = json_args(o);
+	struct json_object *o = slice_event(w, "post", "wqe", r, r->e.y), *a = json_args(o);
 
 	json_add_hex(a, "qp", r->e.object);
 	json_add_num(a, "index", r->e.x);
@@ -136,7 +136,7 @@ static void put_post(struct writer *w, const struct trace_rec *r)
 	json_put_event(w, o);
 }
 
-static void put_packet(struct writer *w, const struct trace_rec *r)
+static void put_packet_event(struct writer *w, const struct trace_rec *r)
 {
 	const bool rx = r->e.kind == DPA_TRACE_RX;
 	char name[64];
@@ -144,7 +144,7 @@ static void put_packet(struct writer *w, const struct trace_rec *r)
 
 	snprintf(name, sizeof(name), "%s %s", rx ? "receive" : "send",
 		 dpa_roce_opcode_name(r->e.code));
-	o = slice(w, name, "packet", r, rx ? r->e.z >> 32 : 0);
+	o = slice_event(w, name, "packet", r, rx ? r->e.z >> 32 : 0);
 	a = json_args(o);
 	json_add_hex(a, rx ? "qp" : "to", r->e.object);
 	json_add_num(a, "psn", r->e.x);
@@ -156,7 +156,7 @@ static void put_packet(struct writer *w, const struct trace_rec *r)
 
 static void put_pickup(struct writer *w, const struct trace_rec *r)
 {
-	struct json_object *o = instant(w, "pick up", "wqe", r), *a = json_args(o);
+	struct json_object *o = instant_event(w, "pick up", "wqe", r), *a = json_args(o);
 
 	json_add_hex(a, "qp", r->e.object);
 	json_add_num(a, "index", r->e.x);
@@ -164,9 +164,10 @@ static void put_pickup(struct writer *w, const struct trace_rec *r)
 	json_put_event(w, o);
 }
 
-static void put_cqe(struct writer *w, const struct trace_rec *r)
+static void put_cqe_event(struct writer *w, const struct trace_rec *r)
 {
-	struct json_object *o = instant(w, r->e.code & 128 ? "receive CQE" : "send CQE", "cqe", r);
+	struct json_object *o =
+		instant_event(w, r->e.code & 128 ? "receive CQE" : "send CQE", "cqe", r);
 	struct json_object *a = json_args(o);
 
 	json_add_num(a, "cq", r->e.object);
@@ -181,7 +182,7 @@ static void put_cqe(struct writer *w, const struct trace_rec *r)
 
 static void put_poll(struct writer *w, const struct trace_rec *r)
 {
-	struct json_object *o = instant(w, "poll", "cqe", r), *a = json_args(o);
+	struct json_object *o = instant_event(w, "poll", "cqe", r), *a = json_args(o);
 
 	json_add_num(a, "cq", r->e.object);
 	json_add_num(a, "end", r->e.x);
@@ -207,7 +208,7 @@ static void put_launch(struct writer *w, const struct trace_rec *r)
 
 	if (r->e.code != DPA_TRACE_LAUNCH)
 		return;
-	o = instant(w, "launch", "dpa", r);
+	o = instant_event(w, "launch", "dpa", r);
 	a = json_args(o);
 	json_add(a, "name", dpa_run_name(r, name));
 	json_add_num(a, "threads", r->e.x);
@@ -223,7 +224,7 @@ static void put_cm_event(struct writer *w, const struct trace_rec *r)
 	if (r->e.extra != DPA_TRACE_CM_EVENT)
 		return;
 	snprintf(name, sizeof(name), "event %s", cm_event_name(r->e.code));
-	o = instant(w, name, "cm", r);
+	o = instant_event(w, name, "cm", r);
 	a = json_args(o);
 	json_add_num(a, "id", r->e.object);
 	json_object_object_add(a, "status", json_object_new_int((int32_t)r->e.x));
@@ -239,7 +240,7 @@ static void put_mad(struct writer *w, const struct trace_rec *r)
 
 	snprintf(name, sizeof(name), "%s %s", r->e.extra == DPA_TRACE_SENT ? "send" : "receive",
 		 dpa_mad_attr_name(r->e.code));
-	o = instant(w, name, "cm", r);
+	o = instant_event(w, name, "cm", r);
 	a = json_args(o);
 	if (r->e.object)
 		json_add_hex(a, "connection", r->e.object);
@@ -257,18 +258,19 @@ static void put_other(struct writer *w, const struct trace_rec *r)
 
 	switch (r->e.kind) {
 	case DPA_TRACE_INJECT:
-		o = instant(w, r->e.code < 6 ? faults[r->e.code] : "injected failure", "inject", r);
+		o = instant_event(w, r->e.code < 6 ? faults[r->e.code] : "injected failure",
+				  "inject", r);
 		a = json_args(o);
 		json_add_num(a, "kind", r->e.code);
 		json_add_num(a, "detail", r->e.x);
 		break;
 	case DPA_TRACE_STATE:
-		o = instant(w, qp_state_name(r->e.code), "qp", r);
+		o = instant_event(w, qp_state_name(r->e.code), "qp", r);
 		a = json_args(o);
 		json_add_hex(a, "qp", r->e.object);
 		break;
 	case DPA_TRACE_REWIND:
-		o = instant(w, "send again", "packet", r);
+		o = instant_event(w, "send again", "packet", r);
 		a = json_args(o);
 		json_add_hex(a, "qp", r->e.object);
 		json_add_num(a, "psn", r->e.x);
@@ -291,10 +293,10 @@ static void put_rec(struct writer *w, const struct trace_rec *r)
 		break;
 	case DPA_TRACE_TX:
 	case DPA_TRACE_RX:
-		put_packet(w, r);
+		put_packet_event(w, r);
 		break;
 	case DPA_TRACE_CQE:
-		put_cqe(w, r);
+		put_cqe_event(w, r);
 		break;
 	case DPA_TRACE_POLL:
 		put_poll(w, r);
@@ -355,7 +357,7 @@ static struct json_object *wqe_args(const struct wqe *q)
 }
 
 /* One slice for the WQE, and in it one for each stage that is known. */
-static void put_wqe(struct writer *w, const struct wqe *q)
+static void put_wqe_slices(struct writer *w, const struct wqe *q)
 {
 	const char *name = dpa_op_name(q->opcode);
 	uint64_t first = 0, last = 0;
@@ -443,13 +445,13 @@ void trace_json(FILE *out, const struct store *s, const struct wqes *q)
 		put_rec(&w, &s->rec[i]);
 	json_put_spans(&w);
 	for (size_t i = 0; i < q->n; i++)
-		put_wqe(&w, &q->w[i]);
+		put_wqe_slices(&w, &q->w[i]);
 	for (size_t i = 0; i < q->np; i++)
 		if (q->p[i].rx != WQE_NONE)
 			put_arrow(&w, &q->p[i], i + 1);
 	about = about_json(&w, q);
 	fputs("\n],\"otherData\":", out);
-	put_text(out, about);
+	put_json_text(out, about);
 	fputs("}\n", out);
 	json_object_put(about);
 }

@@ -143,7 +143,7 @@ static bool is_end_of(const struct trace_rec *end, const struct trace_rec *r)
 }
 
 /* True if the end of a run is among the events of the same time. */
-static bool has_ended(const struct store *s, const struct trace_rec *r)
+static bool has_run_ended(const struct store *s, const struct trace_rec *r)
 {
 	const struct trace_rec *at = r;
 
@@ -170,7 +170,7 @@ uint64_t dpa_run_end(const struct store *s, const struct trace_rec *r)
 
 	if (r->e.extra != DPA_TRACE_BEGAN)
 		return r->e.at + ((uint64_t)r->e.y << (r->e.extra & DPA_TRACE_LONG ? 16 : 0));
-	if (has_ended(s, r) || has_gone_on(s, r))
+	if (has_run_ended(s, r) || has_gone_on(s, r))
 		return 0;
 	return s->last.ticks > last ? s->last.ticks : last;
 }

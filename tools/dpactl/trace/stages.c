@@ -20,7 +20,7 @@ enum wqe_moment wqe_before(const struct wqe *w, enum wqe_moment m)
 	return i < 0 || w->at[i] > w->at[m] ? WQE_MOMENTS : (enum wqe_moment)i;
 }
 
-static int by_value(const void *a, const void *b)
+static int by_duration(const void *a, const void *b)
 {
 	const uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
 
@@ -45,7 +45,7 @@ static uint64_t median_of(const struct store *s, const struct wqes *w, uint8_t o
 	*count = n;
 	if (!n)
 		return 0;
-	qsort(room, n, sizeof(*room), by_value);
+	qsort(room, n, sizeof(*room), by_duration);
 	return room[n / 2];
 }
 

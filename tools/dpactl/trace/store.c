@@ -15,7 +15,7 @@ void store_init(struct store *s, size_t max)
 	s->max = max;
 }
 
-static void make_room(struct store *s, size_t n)
+static void make_event_room(struct store *s, size_t n)
 {
 	struct trace_rec *rec;
 
@@ -69,7 +69,7 @@ static void drain_ring(struct store *s, uint32_t proc, uint32_t i)
 		p->tid[i] = atomic_load_explicit(&r->tid, memory_order_relaxed);
 		store_thread(s, proc, p->tid[i], (const char[16]){""});
 	}
-	make_room(s, n);
+	make_event_room(s, n);
 	for (uint32_t k = 0; k < n; k++) {
 		if (e[k].kind == DPA_TRACE_THREAD) {
 			p->tid[i] = e[k].object;
@@ -138,7 +138,7 @@ uint64_t store_ns(const struct store *s, uint64_t ticks)
 	return after ? s->first.ns + d : s->first.ns > d ? s->first.ns - d : 0;
 }
 
-static int by_time(const void *a, const void *b)
+static int by_event_time(const void *a, const void *b)
 {
 	const struct trace_rec *x = a, *y = b;
 
@@ -150,7 +150,7 @@ static int by_time(const void *a, const void *b)
 void store_sort(struct store *s)
 {
 	if (s->n)
-		qsort(s->rec, s->n, sizeof(*s->rec), by_time);
+		qsort(s->rec, s->n, sizeof(*s->rec), by_event_time);
 }
 
 void store_free(struct store *s)

@@ -41,7 +41,7 @@ struct recording {
 
 /* ---------------------------------------------------------------- processes */
 
-static bool is_wanted(const struct ctl *c, uint32_t pid)
+static bool is_traced_pid(const struct ctl *c, uint32_t pid)
 {
 	for (int i = 0; i < c->npids; i++)
 		if (c->pids[i] == pid)
@@ -49,14 +49,14 @@ static bool is_wanted(const struct ctl *c, uint32_t pid)
 	return !c->npids;
 }
 
-static void accept_all(struct recording *k)
+static void accept_processes(struct recording *k)
 {
 	struct store *s = k->s;
 	uint32_t pid;
 	int fd;
 
 	while ((fd = feed_accept(k->listener, &pid)) >= 0) {
-		const bool wanted = is_wanted(k->c, pid);
+		const bool wanted = is_traced_pid(k->c, pid);
 
 		if (!wanted || s->procs == TRACE_PROCS) {
 			s->missed += wanted;
@@ -95,7 +95,7 @@ static void begin_rings(struct trace_proc *p, bool past)
 }
 
 /* The hello; or it has hung up. */
-static void hear(struct recording *k, struct trace_proc *p)
+static void hear_process(struct recording *k, struct trace_proc *p)
 {
 	struct dpa_trace_hello h;
 	int memfd, n = feed_hello(p->fd, &h, sizeof(h), &memfd);
@@ -124,16 +124,16 @@ static void hear(struct recording *k, struct trace_proc *p)
 }
 
 /* Returns the number of processes that are connected. */
-static uint32_t look(struct recording *k)
+static uint32_t look_at_processes(struct recording *k)
 {
 	uint32_t n = 0;
 
-	accept_all(k);
+	accept_processes(k);
 	for (uint32_t i = 0; i < k->s->procs; i++) {
 		struct trace_proc *p = &k->s->proc[i];
 
 		if (p->fd >= 0)
-			hear(k, p);
+			hear_process(k, p);
 		if (p->shm)
 			store_drain(k->s, i);
 		n += p->fd >= 0;
@@ -149,7 +149,7 @@ static uint32_t look(struct recording *k)
 
 /* ------------------------------------------------------------------ a program */
 
-static void start_program(struct recording *k)
+static void start_traced_program(struct recording *k)
 {
 	char value[sizeof("all@") + FEED_NAME];
 	sigset_t none;
@@ -211,7 +211,7 @@ static const char *make_request(struct recording *k)
 
 /* ----------------------------------------------------------------- the recording */
 
-static void tell(struct recording *k, uint32_t procs)
+static void tell_progress(struct recording *k, uint32_t procs)
 {
 	if (k->gen && !k->told && !ask_waits_for(k->c, DPA_ASK_TIMELINE, k->gen)) {
 		k->told = true;
@@ -240,14 +240,14 @@ static bool ends_by_signal(struct recording *k)
 	return feed_signals() != k->signals || feed_now_ns() - k->asked >= PROGRAM_NS;
 }
 
-static void run(struct recording *k, uint64_t until)
+static void run_recording(struct recording *k, uint64_t until)
 {
 	for (;;) {
 		/* first: what they record until then is taken */
 		bool over = program_ended(k) || (k->gen && board_gone(k->c));
-		uint32_t procs = look(k);
+		uint32_t procs = look_at_processes(k);
 
-		tell(k, procs);
+		tell_progress(k, procs);
 		if (over || ends_by_signal(k) || feed_now_ns() >= until || k->s->n == k->s->max)
 			return;
 		feed_wait(k->listener, LOOK_NS);
@@ -255,14 +255,14 @@ static void run(struct recording *k, uint64_t until)
 }
 
 /* Processes switch their timelines off and hang up. One that is stopped does not. */
-static void end_request(struct recording *k)
+static void end_timeline_request(struct recording *k)
 {
 	uint64_t until = feed_now_ns() + FAREWELL_NS;
 	uint32_t gen;
 
 	if (!k->gen || dpa_board_ask_put(k->c->b, DPA_ASK_TIMELINE, "", &gen))
 		return;
-	while (look(k) && feed_now_ns() < until)
+	while (look_at_processes(k) && feed_now_ns() < until)
 		feed_wait(k->listener, LOOK_NS);
 }
 
@@ -274,7 +274,7 @@ static void end_processes(struct recording *k)
 			close(k->s->proc[i].fd);
 			k->s->proc[i].fd = -1;
 		}
-	look(k);
+	look_at_processes(k);
 }
 
 const char *trace_record(struct ctl *c, struct store *s, uint64_t ns)
@@ -289,7 +289,7 @@ const char *trace_record(struct ctl *c, struct store *s, uint64_t ns)
 	feed_catch_signals();
 	store_clock(s, true);
 	if (c->program)
-		start_program(&k);
+		start_traced_program(&k);
 	else
 		why = make_request(&k);
 	if (why) {
@@ -297,8 +297,8 @@ const char *trace_record(struct ctl *c, struct store *s, uint64_t ns)
 		return why;
 	}
 	progress_begin(&k.progress);
-	run(&k, ns ? feed_now_ns() + ns : UINT64_MAX);
-	end_request(&k);
+	run_recording(&k, ns ? feed_now_ns() + ns : UINT64_MAX);
+	end_timeline_request(&k);
 	end_processes(&k);
 	progress_clear(&k.progress);
 	if (k.child) { /* it goes on without us */

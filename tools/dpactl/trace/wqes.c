@@ -44,12 +44,12 @@ struct finder {
 
 /* ---------------------------------------------------------------------- lists */
 
-static uint64_t key_of(uint32_t proc, enum class c, uint32_t number)
+static uint64_t list_key(uint32_t proc, enum class c, uint32_t number)
 {
 	return (uint64_t)(proc + 1) << 40 | (uint64_t)c << 32 | number;
 }
 
-static struct list *slot_of(const struct finder *f, uint64_t key)
+static struct list *list_slot(const struct finder *f, uint64_t key)
 {
 	uint32_t at = (uint32_t)(key * UINT64_C(0x9e3779b97f4a7c15) >> 32);
 
@@ -58,63 +58,65 @@ static struct list *slot_of(const struct finder *f, uint64_t key)
 	return &f->list[at & (f->lists - 1)];
 }
 
-static void *need(void *p)
+static void *need_wqes_memory(void *p)
 {
 	if (!p)
 		die(EXIT_NONE, "no memory");
 	return p;
 }
 
-static void grow(struct finder *f)
+static void grow_lists(struct finder *f)
 {
 	struct list *was = f->list;
 	uint32_t n = f->lists;
 
 	f->lists = n ? 2 * n : 256;
-	f->list = need(calloc(f->lists, sizeof(*f->list)));
+	f->list = need_wqes_memory(calloc(f->lists, sizeof(*f->list)));
 	for (uint32_t i = 0; i < n; i++)
 		if (was[i].key)
-			*slot_of(f, was[i].key) = was[i];
+			*list_slot(f, was[i].key) = was[i];
 	free(was);
 }
 
-static void add(struct finder *f, uint32_t proc, enum class c, uint32_t number, uint32_t event)
+static void add_event(struct finder *f, uint32_t proc, enum class c, uint32_t number,
+		      uint32_t event)
 {
 	struct list *l;
 
 	if (2 * f->used >= f->lists)
-		grow(f);
-	l = slot_of(f, key_of(proc, c, number));
+		grow_lists(f);
+	l = list_slot(f, list_key(proc, c, number));
 	f->used += !l->key;
-	l->key = key_of(proc, c, number);
+	l->key = list_key(proc, c, number);
 	if (l->n == l->room) {
 		l->room = l->room ? 2 * l->room : 64;
-		l->i = need(realloc(l->i, l->room * sizeof(*l->i)));
+		l->i = need_wqes_memory(realloc(l->i, l->room * sizeof(*l->i)));
 	}
 	l->i[l->n++] = event;
 }
 
-static struct list *find(const struct finder *f, uint32_t proc, enum class c, uint32_t number)
+static struct list *find_events(const struct finder *f, uint32_t proc, enum class c,
+				uint32_t number)
 {
-	struct list *l = slot_of(f, key_of(proc, c, number));
+	struct list *l = list_slot(f, list_key(proc, c, number));
 
 	return l->key ? l : NULL;
 }
 
-static const struct trace_rec *rec(const struct finder *f, const struct list *l, uint32_t k)
+static const struct trace_rec *listed_rec(const struct finder *f, const struct list *l, uint32_t k)
 {
 	return &f->s->rec[l->i[k]];
 }
 
 /* Moves the begin of look-ups to the first event at that time or later. */
-static void seek(const struct finder *f, struct list *l, uint64_t at)
+static void seek_list(const struct finder *f, struct list *l, uint64_t at)
 {
-	while (l->at < l->n && rec(f, l, l->at)->e.at < at)
+	while (l->at < l->n && listed_rec(f, l, l->at)->e.at < at)
 		l->at++;
 }
 
 /* Responses of READs and atomics, and acknowledgements: IBA table 38. */
-static bool is_response(uint8_t opcode)
+static bool is_response_code(uint8_t opcode)
 {
 	return (opcode & 0x1f) >= 0x0d && (opcode & 0x1f) <= 0x12;
 }
@@ -126,22 +128,23 @@ static void sort_in(struct finder *f, uint32_t i)
 
 	switch (e->kind) {
 	case DPA_TRACE_POST:
-		add(f, r->proc, POSTS, e->object & 0xffff, i);
+		add_event(f, r->proc, POSTS, e->object & 0xffff, i);
 		break;
 	case DPA_TRACE_PICKUP:
-		add(f, r->proc, PICKUPS, e->object & 0xffff, i);
+		add_event(f, r->proc, PICKUPS, e->object & 0xffff, i);
 		break;
 	case DPA_TRACE_TX:
-		add(f, r->proc, is_response(e->code) ? TX_RESP : TX_REQ, e->extra, i);
+		add_event(f, r->proc, is_response_code(e->code) ? TX_RESP : TX_REQ, e->extra, i);
 		break;
 	case DPA_TRACE_RX:
-		add(f, r->proc, is_response(e->code) ? RX_RESP : RX_REQ, e->object & 0xffff, i);
+		add_event(f, r->proc, is_response_code(e->code) ? RX_RESP : RX_REQ,
+			  e->object & 0xffff, i);
 		break;
 	case DPA_TRACE_CQE:
-		add(f, r->proc, e->code & 128 ? RECV_CQES : SEND_CQES, e->y & 0xffff, i);
+		add_event(f, r->proc, e->code & 128 ? RECV_CQES : SEND_CQES, e->y & 0xffff, i);
 		break;
 	case DPA_TRACE_POLL:
-		add(f, r->proc, POLLS, e->object, i);
+		add_event(f, r->proc, POLLS, e->object, i);
 		break;
 	default:
 		break;
@@ -166,14 +169,14 @@ static bool psn_in(uint32_t psn, uint32_t first, uint32_t n)
 /* The arrival of a packet at one process; WQE_NONE: not there. */
 static uint32_t arrival_at(struct finder *f, uint32_t proc, const struct trace_event *tx)
 {
-	struct list *l =
-		find(f, proc, is_response(tx->code) ? RX_RESP : RX_REQ, tx->object & 0xffff);
+	struct list *l = find_events(f, proc, is_response_code(tx->code) ? RX_RESP : RX_REQ,
+				     tx->object & 0xffff);
 
 	if (!l)
 		return WQE_NONE;
-	seek(f, l, tx->at);
+	seek_list(f, l, tx->at);
 	for (uint32_t k = l->at; k < l->n && k - l->at < AHEAD; k++) {
-		const struct trace_event *e = &rec(f, l, k)->e;
+		const struct trace_event *e = &listed_rec(f, l, k)->e;
 
 		if (e->object == tx->object && e->extra == tx->extra &&
 		    psn_in(tx->x, e->x, (uint32_t)e->z))
@@ -208,7 +211,7 @@ static const struct trace_event *range_of(struct finder *f, struct list *l, uint
 					  uint64_t before)
 {
 	while (l && l->at < l->n) {
-		const struct trace_event *e = &rec(f, l, l->at)->e;
+		const struct trace_event *e = &listed_rec(f, l, l->at)->e;
 		const uint32_t end =
 			e->kind == DPA_TRACE_POST ? e->x + (uint32_t)(e->z >> 32) : e->y;
 
@@ -224,26 +227,27 @@ static const struct trace_event *range_of(struct finder *f, struct list *l, uint
 static void find_post(struct finder *f, struct wqe *w, uint64_t done)
 {
 	const uint32_t number = w->qpn & 0xffff;
-	const struct trace_event *e = range_of(f, find(f, w->proc, POSTS, number), w->idx, done);
+	const struct trace_event *e =
+		range_of(f, find_events(f, w->proc, POSTS, number), w->idx, done);
 
 	if (e) {
 		w->at[WQE_POST] = e->at;
 		w->at[WQE_DOORBELL] = e->at + e->y;
 		w->blueflame = e->extra & DPA_TRACE_BLUEFLAME;
 	}
-	e = range_of(f, find(f, w->proc, PICKUPS, number), w->idx, done);
+	e = range_of(f, find_events(f, w->proc, PICKUPS, number), w->idx, done);
 	if (e)
 		w->at[WQE_PICKUP] = e->at;
 }
 
 static void find_packets(struct finder *f, struct wqe *w, uint64_t done)
 {
-	struct list *l = find(f, w->proc, TX_REQ, w->qpn & 0xffff);
+	struct list *l = find_events(f, w->proc, TX_REQ, w->qpn & 0xffff);
 
-	while (l && l->at < l->n && psn_diff(rec(f, l, l->at)->e.x, w->psn) < 0)
+	while (l && l->at < l->n && psn_diff(listed_rec(f, l, l->at)->e.x, w->psn) < 0)
 		l->at++;
-	for (uint32_t k = l ? l->at : 0; l && k < l->n && rec(f, l, k)->e.at <= done; k++) {
-		const struct trace_event *e = &rec(f, l, k)->e;
+	for (uint32_t k = l ? l->at : 0; l && k < l->n && listed_rec(f, l, k)->e.at <= done; k++) {
+		const struct trace_event *e = &listed_rec(f, l, k)->e;
 		const struct trace_rec *rx;
 
 		if (!psn_in(e->x, w->psn, w->npsn))
@@ -262,40 +266,40 @@ static void find_packets(struct finder *f, struct wqe *w, uint64_t done)
 /* The response during whose processing the WQE was completed. */
 static void find_ack(struct finder *f, struct wqe *w, const struct trace_rec *done)
 {
-	struct list *l = find(f, w->proc, RX_RESP, w->qpn & 0xffff);
+	struct list *l = find_events(f, w->proc, RX_RESP, w->qpn & 0xffff);
 	const struct trace_rec *r;
 
-	while (l && l->at + 1 < l->n && rec(f, l, l->at + 1)->e.at <= done->e.at)
+	while (l && l->at + 1 < l->n && listed_rec(f, l, l->at + 1)->e.at <= done->e.at)
 		l->at++;
 	if (!l)
 		return;
-	r = rec(f, l, l->at);
+	r = listed_rec(f, l, l->at);
 	if (r->e.at <= done->e.at && r->tid == done->tid && r->e.at + (r->e.z >> 32) >= done->e.at)
 		w->at[WQE_ACKED] = r->e.at;
 }
 
 static uint64_t polled_at(struct finder *f, uint32_t proc, const struct trace_event *cqe)
 {
-	struct list *l = find(f, proc, POLLS, cqe->object);
+	struct list *l = find_events(f, proc, POLLS, cqe->object);
 
 	if (!l)
 		return 0;
-	seek(f, l, cqe->at);
+	seek_list(f, l, cqe->at);
 	for (uint32_t k = l->at; k < l->n && k - l->at < AHEAD; k++)
-		if ((int32_t)(rec(f, l, k)->e.x - cqe->x) > 0)
-			return rec(f, l, k)->e.at;
+		if ((int32_t)(listed_rec(f, l, k)->e.x - cqe->x) > 0)
+			return listed_rec(f, l, k)->e.at;
 	return 0;
 }
 
 static void find_cqe(struct finder *f, struct wqe *w, uint64_t done)
 {
-	struct list *l = find(f, w->proc, SEND_CQES, w->qpn & 0xffff);
+	struct list *l = find_events(f, w->proc, SEND_CQES, w->qpn & 0xffff);
 
 	if (!l)
 		return;
-	seek(f, l, done);
+	seek_list(f, l, done);
 	for (uint32_t k = l->at; k < l->n && k - l->at < AHEAD; k++) {
-		const struct trace_event *e = &rec(f, l, k)->e;
+		const struct trace_event *e = &listed_rec(f, l, k)->e;
 
 		if ((uint32_t)e->z != w->idx)
 			continue;
@@ -315,17 +319,17 @@ static bool takes_receive(uint8_t opcode)
 /* Messages of a connection take receives in their order: the next CQE is this one's. */
 static void find_receive(struct finder *f, struct wqe *w)
 {
-	struct list *l = find(f, w->peer, RECV_CQES, w->dest & 0xffff);
+	struct list *l = find_events(f, w->peer, RECV_CQES, w->dest & 0xffff);
 
 	if (!l)
 		return;
-	seek(f, l, w->at[WQE_ARRIVED]);
+	seek_list(f, l, w->at[WQE_ARRIVED]);
 	if (l->at == l->n)
 		return;
-	w->at[WQE_RECV_CQE] = rec(f, l, l->at)->e.at;
+	w->at[WQE_RECV_CQE] = listed_rec(f, l, l->at)->e.at;
 	if (w->at[WQE_PLACED] > w->at[WQE_RECV_CQE]) /* the CQE is written last */
 		w->at[WQE_PLACED] = w->at[WQE_RECV_CQE];
-	w->at[WQE_RECV_POLLED] = polled_at(f, w->peer, &rec(f, l, l->at)->e);
+	w->at[WQE_RECV_POLLED] = polled_at(f, w->peer, &listed_rec(f, l, l->at)->e);
 	l->at++;
 }
 
@@ -359,12 +363,12 @@ void wqes_find(const struct store *s, struct wqes *out)
 {
 	struct finder f = {.s = s};
 
-	grow(&f);
+	grow_lists(&f);
 	for (uint32_t i = 0; i < s->n; i++)
 		sort_in(&f, i);
-	f.rx_of = need(calloc(s->n + 1, sizeof(*f.rx_of)));
-	out->w = need(calloc(s->n + 1, sizeof(*out->w)));
-	out->p = need(calloc(s->n + 1, sizeof(*out->p)));
+	f.rx_of = need_wqes_memory(calloc(s->n + 1, sizeof(*f.rx_of)));
+	out->w = need_wqes_memory(calloc(s->n + 1, sizeof(*out->w)));
+	out->p = need_wqes_memory(calloc(s->n + 1, sizeof(*out->p)));
 	out->n = out->np = 0;
 	match_packets(&f, out);
 	for (uint32_t i = 0; i < s->n; i++)
