@@ -8,7 +8,7 @@
 static const char *const kinds[] = {"flow", "region", "in",	   "out", "captured",
 				    "post", "timer",  "completed", "note"};
 
-static void add_bool(struct json_object *o, const char *name, bool v)
+static void add_bool_if_true(struct json_object *o, const char *name, bool v)
 {
 	if (v)
 		json_object_object_add(o, name, json_object_new_boolean(true));
@@ -27,7 +27,7 @@ static void flow_json(struct json_object *o, const struct dpa_replay_event *e)
 	json_add(o, "peer_address", gid_text(e->flow.peer, text, sizeof(text)));
 	json_add_num(o, "path_mtu", e->flow.mtu);
 	json_add_num(o, "first_psn", e->flow.psn);
-	add_bool(o, "cm", e->flow.cm);
+	add_bool_if_true(o, "cm", e->flow.cm);
 }
 
 static void region_json(struct json_object *o, const struct dpa_replay_event *e)
@@ -48,7 +48,7 @@ static void packet_json(struct json_object *o, const struct dpa_roce_pkt *k)
 	json_add_num(o, "psn", k->psn);
 	json_add_num(o, "dqpn", k->dqpn);
 	json_add_num(o, "payload_len", k->len);
-	add_bool(o, "ackreq", k->ackreq);
+	add_bool_if_true(o, "ackreq", k->ackreq);
 	if (ext & (DPA_ROCE_RETH | DPA_ROCE_ATOMICETH)) {
 		json_add_num(o, "rkey", k->rkey);
 		json_add_num(o, "va", k->va);
@@ -73,15 +73,15 @@ static struct json_object *state_json(const struct dpa_replay_state *s)
 	json_add_num(o, "epsn", s->epsn);
 	json_add_num(o, "msn", s->msn);
 	json_add_num(o, "queued", s->queued);
-	add_bool(o, "nak", s->nak);
+	add_bool_if_true(o, "nak", s->nak);
 	json_add_num(o, "una", s->una);
 	json_add_num(o, "next", s->next);
 	json_add_num(o, "max", s->max);
 	json_add_num(o, "retry", s->retry);
 	json_add_num(o, "rnr", s->rnr);
-	add_bool(o, "recovery", s->recovery);
-	add_bool(o, "probing", s->probing);
-	add_bool(o, "waits", s->waits);
+	add_bool_if_true(o, "recovery", s->recovery);
+	add_bool_if_true(o, "probing", s->probing);
+	add_bool_if_true(o, "waits", s->waits);
 	return o;
 }
 
@@ -106,15 +106,15 @@ static void wc_json(struct json_object *o, const struct dpa_replay_event *e)
 	json_add_num(o, "length", e->wc.len);
 	if (e->what == DPA_REPLAY_COMPLETED) {
 		json_add(o, "status", replay_wc_name(e->wc.status));
-		add_bool(o, "send", e->wc.send);
+		add_bool_if_true(o, "send", e->wc.send);
 	}
 }
 
 static void is_packet(struct json_object *o, const struct dpa_replay_event *e)
 {
 	packet_json(o, &e->pkt);
-	add_bool(o, "cut", e->cut);
-	add_bool(o, "retransmission", e->again);
+	add_bool_if_true(o, "cut", e->cut);
+	add_bool_if_true(o, "retransmission", e->again);
 	if (e->did)
 		json_add(o, "did", e->did);
 	if (e->mark != DPA_REPLAY_UNMARKED)
@@ -177,7 +177,7 @@ void replay_end_json(const bool *some, const struct dpa_replay_sum *s)
 	json_add_num(o, "same", s->same);
 	json_add_num(o, "covered", s->covered);
 	json_add_num(o, "differences", s->differences);
-	add_bool(o, "stopped", s->stopped);
+	add_bool_if_true(o, "stopped", s->stopped);
 	json_add_num(o, "early", s->early);
 	text = json_object_to_json_string_ext(o, HOW);
 	printf("%s],\n%s\n", *some ? "" : "{\"events\": [", text + 1); /* without its { */

@@ -91,7 +91,7 @@ static enum dpa_replay_role role_of(const char *arg)
 	die(EXIT_USAGE, "--role '%s': use responder, requester or both", arg);
 }
 
-static uint32_t access_of(const char *s, const char *arg)
+static uint32_t access_of_letters(const char *s, const char *arg)
 {
 	uint32_t access = 0;
 
@@ -109,7 +109,7 @@ static uint32_t access_of(const char *s, const char *arg)
 	return access;
 }
 
-static void add_region(struct dpa_replay_opt *o, const char *arg)
+static void add_region_arg(struct dpa_replay_opt *o, const char *arg)
 {
 	char copy[128], *part[4], *at = copy;
 	struct dpa_replay_region *r;
@@ -126,7 +126,7 @@ static void add_region(struct dpa_replay_opt *o, const char *arg)
 	r->rkey = (uint32_t)number_in(part[0], "region RKEY", 0, UINT32_MAX);
 	r->addr = number_in(part[1], "region ADDR", 0, UINT64_MAX);
 	r->len = number_in(part[2], "region LEN", 1, UINT64_C(1) << 36);
-	r->access = access_of(part[3], arg);
+	r->access = access_of_letters(part[3], arg);
 	if (r->addr + r->len < r->addr)
 		die(EXIT_USAGE, "--region '%s': its end is behind the last address", arg);
 }
@@ -138,7 +138,7 @@ static uint32_t receives_of(const char *arg)
 	return (uint32_t)number_in(arg, "receives", 0, 1000);
 }
 
-static uint32_t mtu_of(const char *arg)
+static uint32_t mtu_of_arg(const char *arg)
 {
 	const uint64_t n = number_in(arg, "mtu", 256, 4096);
 
@@ -154,7 +154,7 @@ static bool is_dcqcn(const char *arg)
 	return strcmp(arg, "dcqcn") == 0;
 }
 
-static error_t take_value(struct replay_args *a, int key, const char *arg)
+static error_t take_replay_value(struct replay_args *a, int key, const char *arg)
 {
 	struct dpa_replay_opt *o = &a->o;
 
@@ -169,10 +169,10 @@ static error_t take_value(struct replay_args *a, int key, const char *arg)
 		o->receives = receives_of(arg);
 		return 0;
 	case O_REGION:
-		add_region(o, arg);
+		add_region_arg(o, arg);
 		return 0;
 	case O_MTU:
-		o->mtu = mtu_of(arg);
+		o->mtu = mtu_of_arg(arg);
 		return 0;
 	case O_TIMEOUT:
 		o->timeout = (uint8_t)number_in(arg, "timeout", 0, 31);
@@ -200,7 +200,7 @@ static error_t take_value(struct replay_args *a, int key, const char *arg)
 	}
 }
 
-static error_t parse_opt(int key, char *arg, struct argp_state *state)
+static error_t parse_replay_opt(int key, char *arg, struct argp_state *state)
 {
 	struct replay_args *a = state->input;
 
@@ -226,13 +226,13 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 		die(EXIT_USAGE, "wrong option '%s': see dpactl replay --help",
 		    state->argv[state->next > 1 ? state->next - 1 : 1]);
 	default:
-		return take_value(a, key, arg);
+		return take_replay_value(a, key, arg);
 	}
 }
 
 static const struct argp argp = {
 	.options = option_list,
-	.parser = parse_opt,
+	.parser = parse_replay_opt,
 	.args_doc = "FILE",
 	.doc = "Give the packets of a capture to a responder or a requester of the device, in "
 	       "virtual time, and show the states that it goes through, beside what was captured."
@@ -256,7 +256,7 @@ static bool wait_for_input(int fd)
 }
 
 /* False: a signal ended it early. */
-static bool load_file(const char *path, uint8_t **p, size_t *n)
+static bool load_replay_file(const char *path, uint8_t **p, size_t *n)
 {
 	int fd = strcmp(path, "-") == 0 ? 0 : open(path, O_RDONLY | O_CLOEXEC);
 	size_t room = 0;
@@ -284,7 +284,7 @@ static bool load_file(const char *path, uint8_t **p, size_t *n)
 	return !got;
 }
 
-static void on_signal(int sig)
+static void on_replay_signal(int sig)
 {
 	const int err = errno;
 	const ssize_t n = write(stop_pipe[1], "", 1);
@@ -294,9 +294,9 @@ static void on_signal(int sig)
 	errno = err;
 }
 
-static void catch_signals(void)
+static void catch_replay_signals(void)
 {
-	struct sigaction sa = {.sa_handler = on_signal};
+	struct sigaction sa = {.sa_handler = on_replay_signal};
 
 	if (pipe2(stop_pipe, O_CLOEXEC | O_NONBLOCK))
 		die(EXIT_USAGE, "cannot make a pipe: %s", strerror(errno));
@@ -304,7 +304,8 @@ static void catch_signals(void)
 	sigaction(SIGTERM, &sa, NULL);
 }
 
-static void run(struct replay_args *a, const uint8_t *file, size_t n, struct dpa_replay_sum *sum)
+static void run_replay(struct replay_args *a, const uint8_t *file, size_t n,
+		       struct dpa_replay_sum *sum)
 {
 	struct replay_text t = {stdout, a->differences};
 	char err[256] = "";
@@ -324,7 +325,8 @@ static void run(struct replay_args *a, const uint8_t *file, size_t n, struct dpa
 }
 
 /* The exit status of --check: a replay that compared nothing, or not all, shows nothing. */
-static int check(const struct replay_args *a, const struct dpa_replay_sum *s, bool whole)
+static int check_exit_status(const struct replay_args *a, const struct dpa_replay_sum *s,
+			     bool whole)
 {
 	const char *why = NULL;
 
@@ -364,14 +366,14 @@ void cmd_replay(struct ctl *c)
 		die(EXIT_USAGE, "--payload is for --test");
 	if (a.check && a.test)
 		die(EXIT_USAGE, "--check and --test: use one of them");
-	catch_signals();
-	whole = load_file(a.file, &file, &n);
+	catch_replay_signals();
+	whole = load_replay_file(a.file, &file, &n);
 	if (!whole)
 		stop = 0; /* what came before Ctrl-C is replayed */
 	if (a.test)
 		replay_write_test(&a, file, n);
 	else
-		run(&a, file, n, &sum);
+		run_replay(&a, file, n, &sum);
 	free(file);
-	c->status = a.check ? check(&a, &sum, whole) : 0;
+	c->status = a.check ? check_exit_status(&a, &sum, whole) : 0;
 }

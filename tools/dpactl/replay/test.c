@@ -11,7 +11,7 @@
 
 #define OPTIONS 8192
 
-static FILE *create(const char *folder, const char *name)
+static FILE *create_test_file(const char *folder, const char *name)
 {
 	char path[4096];
 	FILE *f;
@@ -24,7 +24,7 @@ static FILE *create(const char *folder, const char *name)
 	return f;
 }
 
-static void finish(FILE *f, const char *folder, const char *name)
+static void finish_test_file(FILE *f, const char *folder, const char *name)
 {
 	if (ferror(f) | fclose(f))
 		die(EXIT_USAGE, "%s/%s: cannot write: %s", folder, name, strerror(errno));
@@ -37,7 +37,7 @@ struct reduced {
 	size_t n, room;
 };
 
-static bool put(void *arg, const void *p, size_t n)
+static bool put_reduced(void *arg, const void *p, size_t n)
 {
 	struct reduced *r = arg;
 
@@ -54,14 +54,14 @@ static bool put(void *arg, const void *p, size_t n)
 
 static void write_output(const struct replay_args *a, const struct reduced *r)
 {
-	struct replay_text t = {.to = create(a->test, "expected.txt")};
+	struct replay_text t = {.to = create_test_file(a->test, "expected.txt")};
 	struct dpa_replay_sum sum;
 	char err[256];
 
 	if (!dpa_replay_run(r->p, r->n, &a->o, replay_event_text, &t, &sum, err, sizeof(err)))
 		die(EXIT_USAGE, "the reduced capture: %s", err);
 	replay_sum_text(&t, &sum);
-	finish(t.to, a->test, "expected.txt");
+	finish_test_file(t.to, a->test, "expected.txt");
 	printf("%s: %u packets, %u flows, %u differences to the capture\n", a->test, sum.packets,
 	       sum.flows, sum.differences);
 	if (sum.stopped)
@@ -76,14 +76,14 @@ void replay_write_test(const struct replay_args *a, const uint8_t *file, size_t 
 
 	if (mkdir(a->test, 0777))
 		die(EXIT_USAGE, "--test '%s': %s", a->test, strerror(errno));
-	r.f = create(a->test, "capture.pcapng");
-	if (!dpa_replay_reduce(file, n, &a->o, a->payload, put, &r, err, sizeof(err)))
+	r.f = create_test_file(a->test, "capture.pcapng");
+	if (!dpa_replay_reduce(file, n, &a->o, a->payload, put_reduced, &r, err, sizeof(err)))
 		die(EXIT_USAGE, "%s: %s", a->file, err);
-	finish(r.f, a->test, "capture.pcapng");
-	f = create(a->test, "options");
+	finish_test_file(r.f, a->test, "capture.pcapng");
+	f = create_test_file(a->test, "options");
 	replay_options_text(&a->o, options, sizeof(options));
 	fprintf(f, "%s\n", options);
-	finish(f, a->test, "options");
+	finish_test_file(f, a->test, "options");
 	write_output(a, &r);
 	free(r.p);
 }

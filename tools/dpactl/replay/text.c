@@ -48,13 +48,13 @@ static void packet_text(FILE *to, const struct dpa_roce_pkt *k)
 	fprintf(to, "%s%s", k->ackreq ? " ackreq" : "", k->se ? " solicited" : "");
 }
 
-static void number(FILE *to, const char *name, uint32_t was, uint32_t is)
+static void number_change(FILE *to, const char *name, uint32_t was, uint32_t is)
 {
 	if (was != is)
 		fprintf(to, " %s %u>%u", name, was, is);
 }
 
-static void flag(FILE *to, const char *name, bool was, bool is)
+static void flag_change(FILE *to, const char *name, bool was, bool is)
 {
 	if (was != is)
 		fprintf(to, is ? " +%s" : " -%s", name);
@@ -66,18 +66,18 @@ static void changes_text(FILE *to, const struct dpa_replay_event *e)
 
 	if (a->state != b->state)
 		fprintf(to, " %s>%s", qp_state_name(a->state), qp_state_name(b->state));
-	number(to, "epsn", a->epsn, b->epsn);
-	number(to, "msn", a->msn, b->msn);
-	number(to, "queued", a->queued, b->queued);
-	flag(to, "nak", a->nak, b->nak);
-	number(to, "una", a->una, b->una);
-	number(to, "next", a->next, b->next);
-	number(to, "max", a->max, b->max);
-	number(to, "retry", a->retry, b->retry);
-	number(to, "rnr", a->rnr, b->rnr);
-	flag(to, "recovery", a->recovery, b->recovery);
-	flag(to, "probe", a->probing, b->probing);
-	flag(to, "waits", a->waits, b->waits);
+	number_change(to, "epsn", a->epsn, b->epsn);
+	number_change(to, "msn", a->msn, b->msn);
+	number_change(to, "queued", a->queued, b->queued);
+	flag_change(to, "nak", a->nak, b->nak);
+	number_change(to, "una", a->una, b->una);
+	number_change(to, "next", a->next, b->next);
+	number_change(to, "max", a->max, b->max);
+	number_change(to, "retry", a->retry, b->retry);
+	number_change(to, "rnr", a->rnr, b->rnr);
+	flag_change(to, "recovery", a->recovery, b->recovery);
+	flag_change(to, "probe", a->probing, b->probing);
+	flag_change(to, "waits", a->waits, b->waits);
 	for (uint32_t i = 0; i < e->ncounts; i++)
 		fprintf(to, " %s+%" PRIu64, e->count[i].name, e->count[i].n);
 }
@@ -154,7 +154,7 @@ static bool is_difference(const struct dpa_replay_event *e)
 	       (e->mark == DPA_REPLAY_DIFFERS && e->what == DPA_REPLAY_OUT);
 }
 
-static bool is_shown(const struct replay_text *t, const struct dpa_replay_event *e)
+static bool is_shown_event(const struct replay_text *t, const struct dpa_replay_event *e)
 {
 	return !t->differences || e->what == DPA_REPLAY_FLOW || e->what == DPA_REPLAY_NOTE ||
 	       is_difference(e);
@@ -165,7 +165,7 @@ void replay_event_text(void *arg, const struct dpa_replay_event *e)
 	const struct replay_text *t = arg;
 	char access[8];
 
-	if (!is_shown(t, e))
+	if (!is_shown_event(t, e))
 		return;
 	if (e->what == DPA_REPLAY_FLOW) {
 		flow_text(t->to, e);
