@@ -41,7 +41,7 @@ const char *sweep_errno(const char *call)
 }
 
 /* True if the call is there already, or enough of its name and program are. */
-static bool is_known(const struct sweep_calls *s, const struct sweep_call *c, uint32_t each)
+static bool is_known_call(const struct sweep_calls *s, const struct sweep_call *c, uint32_t each)
 {
 	uint32_t same = 0;
 
@@ -85,7 +85,7 @@ void sweep_calls_read(struct sweep_calls *s, const char *path, uint32_t each)
 	char line[256];
 
 	while (f && fgets(line, sizeof(line), f))
-		if (take_line(line, "call", &c) && !is_known(s, &c, each))
+		if (take_line(line, "call", &c) && !is_known_call(s, &c, each))
 			add_call(s, &c);
 	if (f)
 		fclose(f);

@@ -25,7 +25,7 @@
 
 static volatile sig_atomic_t stopped;
 
-static void on_signal(int sig)
+static void on_sweep_signal(int sig)
 {
 	(void)sig;
 	stopped = 1;
@@ -33,7 +33,7 @@ static void on_signal(int sig)
 
 void sweep_begin(void)
 {
-	struct sigaction sa = {.sa_handler = on_signal};
+	struct sigaction sa = {.sa_handler = on_sweep_signal};
 	char path[64];
 
 	snprintf(path, sizeof(path), CHILDREN, (int)getpid());
@@ -52,7 +52,7 @@ bool sweep_stopped(void)
 	return stopped;
 }
 
-static uint64_t now_ms(void)
+static uint64_t sweep_now_ms(void)
 {
 	struct timespec ts;
 
@@ -67,7 +67,7 @@ static void nap_ms(uint32_t ms)
 	nanosleep(&ts, NULL);
 }
 
-static void nap(void)
+static void nap_once(void)
 {
 	nap_ms(NAP_MS);
 }
@@ -80,7 +80,7 @@ struct child {
 	int status; /* exit status; crashed: number of the signal */
 };
 
-static void to_file(const char *path, int flags, int fd)
+static void redirect_to_file(const char *path, int flags, int fd)
 {
 	int f = open(path, flags | O_CLOEXEC, 0600);
 
@@ -89,8 +89,8 @@ static void to_file(const char *path, int flags, int fd)
 }
 
 /* In the child. rule NULL: neither rules nor a record of the calls. */
-static _Noreturn void become(const struct sweep_setup *s, char **program, const char *output,
-			     const char *calls, const char *rule)
+static _Noreturn void become_program(const struct sweep_setup *s, char **program,
+				     const char *output, const char *calls, const char *rule)
 {
 	char path[SWEEP_PATH], **argv;
 	size_t n = 0;
@@ -111,22 +111,22 @@ static _Noreturn void become(const struct sweep_setup *s, char **program, const 
 	if (calls)
 		setenv("DPA_INJECT_CALLS", calls, 1);
 	setpgid(0, 0);
-	to_file("/dev/null", O_RDONLY, 0);
-	to_file(output, O_WRONLY | O_CREAT | O_TRUNC, 1);
+	redirect_to_file("/dev/null", O_RDONLY, 0);
+	redirect_to_file(output, O_WRONLY | O_CREAT | O_TRUNC, 1);
 	dup2(1, 2);
 	execv(s->dpa_run, argv);
 	_exit(127);
 }
 
-static struct child start(const struct sweep_setup *s, char **program, const char *output,
-			  const char *calls, const char *rule)
+static struct child start_child(const struct sweep_setup *s, char **program, const char *output,
+				const char *calls, const char *rule)
 {
 	struct child c = {.pid = fork()};
 
 	if (c.pid < 0)
 		die(EXIT_NONE, "cannot start a process: %s", strerror(errno));
 	if (!c.pid)
-		become(s, program, output, calls, rule);
+		become_program(s, program, output, calls, rule);
 	setpgid(c.pid, c.pid); /* both do, so that it is one when either goes on */
 	return c;
 }
@@ -135,7 +135,7 @@ static struct child start(const struct sweep_setup *s, char **program, const cha
  * Records the end of a program that was started here. It stays a zombie until its process group was
  * killed: until then its number belongs to no other process and no other group.
  */
-static void note_end(struct child *c)
+static void note_child_end(struct child *c)
 {
 	siginfo_t si = {.si_pid = 0};
 
@@ -183,14 +183,14 @@ static void kill_one(pid_t pid)
 }
 
 /* Takes every process that has ended, also those that the program left to this one. */
-static void reap(struct child *a, struct child *b)
+static void reap_ended(struct child *a, struct child *b)
 {
-	note_end(a);
-	note_end(b);
+	note_child_end(a);
+	note_child_end(b);
 	each_left(a, b, reap_one);
 }
 
-static bool lives(const struct child *c)
+static bool is_child_alive(const struct child *c)
 {
 	return c->pid && !c->ended;
 }
@@ -218,7 +218,7 @@ static void name_stuck(struct sweep_run *r, const struct child *a, const struct 
 
 static void kill_leader(const struct child *c)
 {
-	if (lives(c))
+	if (is_child_alive(c))
 		kill_one(c->pid);
 }
 
@@ -234,21 +234,21 @@ static void reap_leader(struct child *c)
  */
 static void end_all(struct child *a, struct child *b, struct sweep_run *r)
 {
-	uint64_t end = now_ms() + KILL_MS;
+	uint64_t end = sweep_now_ms() + KILL_MS;
 
 	if (a->pid)
 		kill(-a->pid, SIGKILL);
 	if (b->pid)
 		kill(-b->pid, SIGKILL);
-	while (each_left(a, b, kill_one) || lives(a) || lives(b)) {
-		if (now_ms() >= end) {
+	while (each_left(a, b, kill_one) || is_child_alive(a) || is_child_alive(b)) {
+		if (sweep_now_ms() >= end) {
 			name_stuck(r, a, b);
 			break;
 		}
 		kill_leader(a); /* it may have changed its group */
 		kill_leader(b);
-		nap();
-		reap(a, b);
+		nap_once();
+		reap_ended(a, b);
 	}
 	reap_leader(a);
 	reap_leader(b);
@@ -257,7 +257,7 @@ static void end_all(struct child *a, struct child *b, struct sweep_run *r)
 /* ------------------------------------------------------------------- the other end */
 
 /* Open sockets of the process: writes "socket:[N]" of descriptor `fd`. False: there is none. */
-static bool socket_of(pid_t pid, const char *fd, char *name, size_t len)
+static bool socket_of_fd(pid_t pid, const char *fd, char *name, size_t len)
 {
 	char path[64];
 	ssize_t n;
@@ -298,7 +298,7 @@ static bool tcp_listens(pid_t pid)
 	snprintf(path, sizeof(path), "/proc/%d/fd", (int)pid);
 	d = opendir(path);
 	while (d && !listens && (e = readdir(d)))
-		if (socket_of(pid, e->d_name, name, sizeof(name))) {
+		if (socket_of_fd(pid, e->d_name, name, sizeof(name))) {
 			unsigned long inode = strtoul(name + 8, NULL, 10);
 
 			listens = inode_listens("/proc/net/tcp", inode) ||
@@ -309,7 +309,7 @@ static bool tcp_listens(pid_t pid)
 	return listens;
 }
 
-static struct dpa_board *peek(const struct sweep_setup *s)
+static struct dpa_board *peek_sweep_board(const struct sweep_setup *s)
 {
 	char path[SWEEP_PATH], err[256];
 	struct dpa_board_cfg cfg = {.path = path, .lib_version = DPA_VERSION};
@@ -322,7 +322,7 @@ static struct dpa_board *peek(const struct sweep_setup *s)
 /* True if a process of the adapter instance listens by rdma_cm. */
 static bool cm_listens(const struct sweep_setup *s)
 {
-	struct ctl c = {.b = peek(s)};
+	struct ctl c = {.b = peek_sweep_board(s)};
 	char text[64] = "";
 
 	if (!c.b)
@@ -335,13 +335,13 @@ static bool cm_listens(const struct sweep_setup *s)
 /* A peer that never listens is taken as ready after a while: it may wait in another way. */
 static void wait_for_peer(const struct sweep_setup *s, struct child *peer, struct child *none)
 {
-	uint64_t end = now_ms() + PEER_MS;
+	uint64_t end = sweep_now_ms() + PEER_MS;
 
-	while (!stopped && !peer->ended && now_ms() < end && !tcp_listens(peer->pid) &&
+	while (!stopped && !peer->ended && sweep_now_ms() < end && !tcp_listens(peer->pid) &&
 	       !cm_listens(s)) {
 		s->tick(s->tick_arg);
-		nap();
-		reap(peer, none);
+		nap_once();
+		reap_ended(peer, none);
 	}
 }
 
@@ -349,7 +349,7 @@ static void wait_for_peer(const struct sweep_setup *s, struct child *peer, struc
 
 static uint32_t count_procs(const struct sweep_setup *s)
 {
-	struct ctl c = {.b = peek(s)};
+	struct ctl c = {.b = peek_sweep_board(s)};
 	uint32_t n = 0;
 	struct proc p;
 
@@ -364,21 +364,21 @@ static uint32_t count_procs(const struct sweep_setup *s)
 /* Counts the files that the run left. One of a program that is just ending is given a moment. */
 static void look_for_files(const struct sweep_shm *before, struct sweep_run *r)
 {
-	uint64_t end = now_ms() + GRACE_MS;
+	uint64_t end = sweep_now_ms() + GRACE_MS;
 
-	while ((r->num_shm = sweep_shm_new(before, r->shm)) && now_ms() < end && !stopped)
+	while ((r->num_shm = sweep_shm_new(before, r->shm)) && sweep_now_ms() < end && !stopped)
 		nap_ms(FILES_MS);
 }
 
 /* ----------------------------------------------------------------------- the run */
 
-static void wait_for(const struct sweep_setup *s, struct child *c, struct child *other,
-		     uint64_t end)
+static void wait_for_child(const struct sweep_setup *s, struct child *c, struct child *other,
+			   uint64_t end)
 {
-	while (!c->ended && !stopped && now_ms() < end) {
+	while (!c->ended && !stopped && sweep_now_ms() < end) {
 		s->tick(s->tick_arg);
-		nap();
-		reap(c, other);
+		nap_once();
+		reap_ended(c, other);
 	}
 }
 
@@ -386,13 +386,13 @@ static void wait_for(const struct sweep_setup *s, struct child *c, struct child 
 static void look_for_leaks(const struct sweep_setup *s, struct child *c, struct child *peer,
 			   struct sweep_run *r)
 {
-	uint64_t end = now_ms() + GRACE_MS;
+	uint64_t end = sweep_now_ms() + GRACE_MS;
 
-	while ((r->left = each_left(c, peer, NULL)) && now_ms() < end) {
-		nap();
-		reap(c, peer);
+	while ((r->left = each_left(c, peer, NULL)) && sweep_now_ms() < end) {
+		nap_once();
+		reap_ended(c, peer);
 	}
-	if (!lives(peer)) /* the other end uses dpa0, too */
+	if (!is_child_alive(peer)) /* the other end uses dpa0, too */
 		r->on_board = count_procs(s);
 }
 
@@ -409,20 +409,20 @@ void sweep_run(const struct sweep_setup *s, const char *rule, struct sweep_run *
 	snprintf(peer_output, sizeof(peer_output), "%s/peer", s->dir);
 	unlink(calls);
 	if (s->peer) {
-		peer = start(s, s->peer, peer_output, NULL, NULL);
+		peer = start_child(s, s->peer, peer_output, NULL, NULL);
 		wait_for_peer(s, &peer, &c);
 	}
-	begin = now_ms();
-	c = start(s, s->program, output, calls, rule);
-	wait_for(s, &c, &peer, begin + s->limit_ms);
-	r->ms = (uint32_t)(now_ms() - begin);
+	begin = sweep_now_ms();
+	c = start_child(s, s->program, output, calls, rule);
+	wait_for_child(s, &c, &peer, begin + s->limit_ms);
+	r->ms = (uint32_t)(sweep_now_ms() - begin);
 	if (!c.ended) {
 		r->end = stopped ? SWEEP_STOPPED : SWEEP_HANGS;
 	} else {
 		r->end = c.crashed ? SWEEP_SIGNAL : SWEEP_ENDED;
 		r->status = c.status;
 		if (peer.pid)
-			wait_for(s, &peer, &c, now_ms() + GRACE_MS);
+			wait_for_child(s, &peer, &c, sweep_now_ms() + GRACE_MS);
 		look_for_leaks(s, &c, &peer, r);
 	}
 	if (peer.pid) {

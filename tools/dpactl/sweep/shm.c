@@ -89,7 +89,7 @@ static bool is_open(const char *pid, const char *path)
 }
 
 /* True if a process that this user may look at has the file open or mapped. */
-static bool is_used(const char *name)
+static bool is_used_shm_file(const char *name)
 {
 	char path[sizeof(DIR_SHM) + SWEEP_FILE];
 	DIR *d = opendir("/proc");
@@ -105,7 +105,7 @@ static bool is_used(const char *name)
 	return used;
 }
 
-static bool is_in(const struct sweep_shm *l, const char *name)
+static bool is_listed_shm(const struct sweep_shm *l, const char *name)
 {
 	for (uint32_t i = 0; i < l->num; i++)
 		if (strcmp(l->name[i], name) == 0)
@@ -119,7 +119,7 @@ uint32_t sweep_shm_new(const struct sweep_shm *before, char first[SWEEP_FILE])
 	uint32_t num = 0;
 
 	for (uint32_t i = 0; i < now.num; i++) {
-		if (is_in(before, now.name[i]) || is_used(now.name[i]))
+		if (is_listed_shm(before, now.name[i]) || is_used_shm_file(now.name[i]))
 			continue;
 		if (!num++)
 			memcpy(first, now.name[i], SWEEP_FILE);

@@ -32,7 +32,7 @@ struct tally {
 /* ------------------------------------------------------------------------ set-up */
 
 /* Splits at blanks; no quotes. Ends the process if there are too many words. */
-static char **split_words(char *text)
+static char **split_peer_words(char *text)
 {
 	static char *words[PEER_WORDS + 1];
 	size_t n = 0;
@@ -86,14 +86,14 @@ static int remove_entry(const char *path, const struct stat *st, int type, struc
 }
 
 /* Also what a program left in it: libdpa has a file beside the adapter state for each process. */
-static void remove_folder(const char *dir)
+static void remove_sweep_folder(const char *dir)
 {
 	(void)nftw(dir, remove_entry, 8, FTW_DEPTH | FTW_PHYS | FTW_MOUNT);
 }
 
 /* ------------------------------------------------------------------------ report */
 
-static enum verdict judge(const struct sweep_run *r, bool reached)
+static enum verdict judge_run(const struct sweep_run *r, bool reached)
 {
 	if (r->end == SWEEP_HANGS)
 		return HANGS;
@@ -105,7 +105,8 @@ static enum verdict judge(const struct sweep_run *r, bool reached)
 }
 
 /* Writes how the run ended, in words. */
-static void describe(const struct sweep_setup *s, const struct sweep_run *r, char *text, size_t len)
+static void describe_run(const struct sweep_setup *s, const struct sweep_run *r, char *text,
+			 size_t len)
 {
 	size_t n;
 
@@ -141,7 +142,7 @@ struct line {
 	const struct tally *t;
 };
 
-static void show_progress(void *arg)
+static void show_sweep_progress(void *arg)
 {
 	struct line *l = arg;
 
@@ -190,7 +191,7 @@ static void show_run(struct ctl *c, struct json_object *list, const struct sweep
 		json_object_array_add(list, run_json(call, rule, r, v));
 		return;
 	}
-	describe(s, r, text, sizeof(text));
+	describe_run(s, r, text, sizeof(text));
 	printf("%-12s %-44s %s\n", verdicts[v], rule, text);
 	fflush(stdout);
 }
@@ -229,11 +230,11 @@ static void first_run(struct ctl *c, struct sweep_setup *s, struct sweep_calls *
 	sweep_run(s, NULL, &r);
 	progress_clear(p);
 	snprintf(path, sizeof(path), "%s/calls", s->dir);
-	leaks = judge(&r, true) == LEAKS;
+	leaks = judge_run(&r, true) == LEAKS;
 	if (r.end == SWEEP_ENDED && !r.status && !leaks)
 		sweep_calls_read(calls, path, c->count ? c->count : EACH);
 	if (!calls->num)
-		remove_folder(s->dir);
+		remove_sweep_folder(s->dir);
 	if (r.stuck)
 		die(EXIT_WRONG, "cannot end process %d (%s) of the program", (int)r.stuck,
 		    r.stuck_name);
@@ -247,7 +248,7 @@ static void first_run(struct ctl *c, struct sweep_setup *s, struct sweep_calls *
 		die(EXIT_WRONG, "the program fails without a failure: %s %d",
 		    r.end == SWEEP_SIGNAL ? "signal" : "status", r.status);
 	if (leaks) { /* it would in every run */
-		describe(s, &r, text, sizeof(text));
+		describe_run(s, &r, text, sizeof(text));
 		die(EXIT_WRONG, "the program leaks without a failure: %s", text);
 	}
 	if (!calls->num)
@@ -285,7 +286,7 @@ static void one_call(struct ctl *c, const struct sweep_setup *s, const struct sw
 	if (r.end == SWEEP_STOPPED)
 		return;
 	snprintf(path, sizeof(path), "%s/calls", s->dir);
-	v = judge(&r, sweep_calls_failed(path));
+	v = judge_run(&r, sweep_calls_failed(path));
 	t->runs++;
 	t->of[v]++;
 	t->stuck = r.stuck;
@@ -301,19 +302,19 @@ void cmd_sweep(struct ctl *c)
 	struct line l = {.t = &t};
 
 	if (c->peer)
-		s.peer = split_words(c->peer);
+		s.peer = split_peer_words(c->peer);
 	find_dpa_run(s.dpa_run);
 	sweep_begin();
 	make_folder(s.dir, sizeof(s.dir));
 	progress_begin(&l.p);
-	s.tick = show_progress;
+	s.tick = show_sweep_progress;
 	s.tick_arg = &l;
 	first_run(c, &s, &calls, &l.p);
 	l.n = calls.num;
 	for (uint32_t i = 0; i < calls.num && !sweep_stopped() && !t.stuck; i++)
 		one_call(c, &s, &calls.call[i], i, &l, &t, list);
 	t.complete = t.runs == calls.num;
-	remove_folder(s.dir);
+	remove_sweep_folder(s.dir);
 	show_tally(c, list, &calls, &t);
 	if (!c->json)
 		json_object_put(list);
