@@ -61,7 +61,7 @@ static uint32_t proc_of_pid(const struct live *l, uint32_t pid)
 	return i;
 }
 
-static uint64_t load(const _Atomic uint64_t *from)
+static uint64_t load_eu_stat(const _Atomic uint64_t *from)
 {
 	return atomic_load_explicit(from, memory_order_relaxed);
 }
@@ -69,7 +69,7 @@ static uint64_t load(const _Atomic uint64_t *from)
 /* Time up to now, with the present run. */
 static uint64_t run_ns(const struct dpa_stat_eu *e, bool runs, uint64_t now)
 {
-	const uint64_t ns = load(&e->ns), since = load(&e->since_ns);
+	const uint64_t ns = load_eu_stat(&e->ns), since = load_eu_stat(&e->since_ns);
 
 	return runs && now > since ? ns + now - since : ns;
 }
@@ -99,7 +99,8 @@ static void read_dpa_eu(struct live *l, const struct view *v, uint32_t i, struct
 	struct live_eu eu = {.proc = proc_of_pid(l, v->file->head.pid), .dpa = true};
 	const struct past_eu *was = find_past(l->dpa, v->file->head.pid, i);
 
-	*is = (struct past_eu){v->file->head.pid, i, load(&e->runs), run_ns(e, task, l->now)};
+	*is = (struct past_eu){v->file->head.pid, i, load_eu_stat(&e->runs),
+			       run_ns(e, task, l->now)};
 	eu.t = (struct dpa_meter_thread){.there = true, .number = i, .asleep = !task};
 	if (was && ns && is->ns >= was->ns && is->runs >= was->runs) {
 		eu.t.busy = (uint32_t)((is->ns - was->ns) * 1000 / ns);
@@ -134,7 +135,7 @@ static void read_dpa(struct live *l)
 	for (int p = 0; p < l->dpa->n; p++)
 		for (uint32_t i = 0; i < DPA_STAT_EUS && i < l->dpa->view[p].file->head.num_eus;
 		     i++)
-			if (load(&l->dpa->view[p].file->eus[i].runs))
+			if (load_eu_stat(&l->dpa->view[p].file->eus[i].runs))
 				read_dpa_eu(l, &l->dpa->view[p], i, &is[n++]);
 	free(l->dpa->past);
 	l->dpa->past = is;

@@ -9,7 +9,7 @@ static void add_real(struct json_object *o, const char *key, double d)
 	json_object_object_add(o, key, json_object_new_uint64((uint64_t)(d + 0.5)));
 }
 
-static void add_bool(struct json_object *o, const char *key, bool b)
+static void add_eu_bool(struct json_object *o, const char *key, bool b)
 {
 	json_object_object_add(o, key, json_object_new_boolean(b));
 }
@@ -31,7 +31,7 @@ static void add_rates(struct json_object *o, const struct live_rate *r, bool mea
 	json_object_object_add(o, "rate", to);
 }
 
-static struct json_object *proc_json(const struct live_proc *p)
+static struct json_object *live_proc_json(const struct live_proc *p)
 {
 	struct json_object *o = json_object_new_object();
 
@@ -70,7 +70,7 @@ static void add_figures(struct json_object *o, const struct live_qp *q)
 			    : NULL);
 }
 
-static struct json_object *qp_json(const struct live *l, const struct live_qp *q)
+static struct json_object *live_qp_json(const struct live *l, const struct live_qp *q)
 {
 	struct json_object *o = json_object_new_object();
 
@@ -93,15 +93,15 @@ static struct json_object *qp_json(const struct live *l, const struct live_qp *q
 	return o;
 }
 
-static struct json_object *eu_json(const struct live *l, const struct live_eu *e)
+static struct json_object *live_eu_json(const struct live *l, const struct live_eu *e)
 {
 	struct json_object *o = json_object_new_object();
 
 	json_add_num(o, "eu", e->t.number);
 	json_add_num(o, "pid", l->proc[e->proc].p.pid);
-	add_bool(o, "dpa", e->dpa);
+	add_eu_bool(o, "dpa", e->dpa);
 	json_add_num(o, "busy_permille", e->t.busy);
-	add_bool(o, "asleep", e->t.asleep);
+	add_eu_bool(o, "asleep", e->t.asleep);
 	json_add_num(o, "qps", e->t.qps);
 	if (e->dpa) {
 		json_add(o, "runs", e->what);
@@ -149,7 +149,7 @@ static void add_qps(struct json_object *o, const struct live *l, uint32_t most)
 		qsort(order, l->qps, sizeof(*order), by_load);
 	for (uint32_t i = 0; i < l->qps; i++)
 		if (i < most)
-			json_object_array_add(list, qp_json(l, order[i]));
+			json_object_array_add(list, live_qp_json(l, order[i]));
 		else
 			add_brief(rest, l, order[i]);
 	free(order);
@@ -170,9 +170,9 @@ struct json_object *live_json(const struct live *l, uint32_t most)
 	json_add_num(o, "num_qps", l->qps);
 	add_rates(o, &l->rate, true);
 	for (uint32_t i = 0; i < l->procs; i++)
-		json_object_array_add(procs, proc_json(&l->proc[i]));
+		json_object_array_add(procs, live_proc_json(&l->proc[i]));
 	for (uint32_t i = 0; i < l->eus; i++)
-		json_object_array_add(eus, eu_json(l, &l->eu[i]));
+		json_object_array_add(eus, live_eu_json(l, &l->eu[i]));
 	json_object_object_add(o, "processes", procs);
 	add_qps(o, l, most);
 	json_object_object_add(o, "eus", eus);

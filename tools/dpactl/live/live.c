@@ -29,7 +29,7 @@ uint64_t live_now(void)
 	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
 }
 
-static void *need(void *p)
+static void *need_live_memory(void *p)
 {
 	if (!p)
 		die(EXIT_NONE, "no memory");
@@ -39,8 +39,8 @@ static void *need(void *p)
 void live_begin(struct live *l, struct ctl *c)
 {
 	*l = (struct live){.c = c};
-	l->past = need(calloc(DPA_BOARD_QPNS, sizeof(*l->past)));
-	l->proc = need(calloc(DPA_BOARD_PROCS, sizeof(*l->proc)));
+	l->past = need_live_memory(calloc(DPA_BOARD_QPNS, sizeof(*l->past)));
+	l->proc = need_live_memory(calloc(DPA_BOARD_PROCS, sizeof(*l->proc)));
 }
 
 void live_end(struct live *l)
@@ -71,7 +71,7 @@ static void forget_board(struct live *l)
 	memset(l->past, 0, DPA_BOARD_QPNS * sizeof(*l->past));
 }
 
-static bool open_board(struct live *l)
+static bool open_live_board(struct live *l)
 {
 	struct dpa_board_cfg cfg = {.path = l->c->path, .lib_version = DPA_VERSION};
 	int rc;
@@ -103,7 +103,7 @@ static bool open_board(struct live *l)
 /* Index + 1 in proc[] of the process of a slot; 0: none. */
 static uint32_t by_slot[DPA_BOARD_PROCS];
 
-static bool is_wanted(const struct ctl *c, uint32_t pid)
+static bool is_watched_pid(const struct ctl *c, uint32_t pid)
 {
 	int i = 0;
 
@@ -117,7 +117,7 @@ static void read_proc(struct live *l, uint32_t slot)
 	struct live_proc *p = &l->proc[l->procs];
 	struct dpa_board_proc *from = dpa_board_proc(l->c->b, slot);
 
-	if (!proc_read(l->c, slot, &p->p) || !p->p.alive || !is_wanted(l->c, p->p.pid))
+	if (!proc_read(l->c, slot, &p->p) || !p->p.alive || !is_watched_pid(l->c, p->p.pid))
 		return;
 	*p = (struct live_proc){.p = p->p};
 	p->at = atomic_load_explicit(&from->meter_at, memory_order_acquire);
@@ -128,7 +128,7 @@ static void read_proc(struct live *l, uint32_t slot)
 	by_slot[slot] = ++l->procs;
 }
 
-static void read_procs(struct live *l)
+static void read_live_procs(struct live *l)
 {
 	struct dpa_board *b = l->c->b;
 
@@ -142,7 +142,7 @@ static void read_procs(struct live *l)
 /* ------------------------------------------------------------------------ QPs */
 
 /* The slot of a QP; NULL: it has none, as a target of XRC. */
-static const struct dpa_uar_slot *slot_of(struct live *l, const struct qp *q)
+static const struct dpa_uar_slot *uar_slot_of(struct live *l, const struct qp *q)
 {
 	const uint32_t page = q->i.uar / DPA_UAR_SLOTS, slot = q->i.uar % DPA_UAR_SLOTS;
 	struct dpa_board_uar *u;
@@ -188,7 +188,7 @@ static bool is_same(const struct live_past *was, const struct live_qp *q)
 	       was->m.tx_bytes <= q->m.tx_bytes && was->m.rx_bytes <= q->m.rx_bytes;
 }
 
-static void measure(struct live *l, struct live_qp *q)
+static void measure_qp(struct live *l, struct live_qp *q)
 {
 	struct live_past *was = &l->past[q->q.i.qpn & (DPA_BOARD_QPNS - 1)];
 	const struct live_proc *p = &l->proc[q->proc];
@@ -212,7 +212,7 @@ static void measure(struct live *l, struct live_qp *q)
 
 static void read_qp(struct live *l, struct live_qp *q)
 {
-	const struct dpa_uar_slot *s = slot_of(l, &q->q);
+	const struct dpa_uar_slot *s = uar_slot_of(l, &q->q);
 
 	q->known = s && l->proc[q->proc].at && dpa_meter_get(&s->meter, &q->m);
 	if (!q->known)
@@ -221,10 +221,10 @@ static void read_qp(struct live *l, struct live_qp *q)
 		q->doorbells = __atomic_load_n(&s->doorbells, __ATOMIC_RELAXED);
 		q->blueflames = __atomic_load_n(&s->blueflames, __ATOMIC_RELAXED);
 	}
-	measure(l, q);
+	measure_qp(l, q);
 }
 
-static void sum_up(struct live *l, const struct live_qp *q)
+static void sum_up_qp(struct live *l, const struct live_qp *q)
 {
 	struct live_proc *p = &l->proc[q->proc];
 
@@ -238,10 +238,11 @@ static void sum_up(struct live *l, const struct live_qp *q)
 	add_rate(&l->rate, &q->rate);
 }
 
-static struct live_qp *next_qp(struct live *l)
+static struct live_qp *next_live_qp(struct live *l)
 {
 	if (!(l->qps & (l->qps - 1))) /* full: a power of 2 */
-		l->qp = need(realloc(l->qp, (l->qps ? 2 * l->qps : 1) * sizeof(*l->qp)));
+		l->qp = need_live_memory(
+			realloc(l->qp, (l->qps ? 2 * l->qps : 1) * sizeof(*l->qp)));
 	return &l->qp[l->qps];
 }
 
@@ -257,10 +258,10 @@ static void read_qps(struct live *l)
 		if (!qp_read(l->c, i, &q) || !by_slot[q.slot] ||
 		    l->proc[by_slot[q.slot] - 1].p.gen != q.gen)
 			continue;
-		to = next_qp(l);
+		to = next_live_qp(l);
 		*to = (struct live_qp){.q = q, .proc = by_slot[q.slot] - 1};
 		read_qp(l, to);
-		sum_up(l, to);
+		sum_up_qp(l, to);
 		l->qps++;
 	}
 }
@@ -289,10 +290,10 @@ void live_read(struct live *l)
 	l->now = live_now();
 	l->procs = l->qps = l->eus = 0;
 	l->rate = (struct live_rate){0};
-	if (!open_board(l))
+	if (!open_live_board(l))
 		return;
 	extend_lease(l, l->now);
-	read_procs(l);
+	read_live_procs(l);
 	read_qps(l);
 	live_read_eus(l);
 }

@@ -39,12 +39,12 @@ static const char *const help[] = {
 };
 
 /* Rows of the table that the window has room for. */
-static uint32_t room(void)
+static uint32_t window_rows(void)
 {
 	return LINES > HEAD + 2 ? (uint32_t)(LINES - HEAD - 2) : 0;
 }
 
-static void put(int y, const char *text)
+static void put_screen_line(int y, const char *text)
 {
 	if (y < 0 || y >= LINES)
 		return;
@@ -55,36 +55,36 @@ static void put(int y, const char *text)
 static void put_marked(int y, const char *text)
 {
 	attron(A_REVERSE);
-	put(y, text);
+	put_screen_line(y, text);
 	if (y < LINES)
 		mvchgat(y, 0, -1, A_REVERSE, 0, NULL);
 	attroff(A_REVERSE);
 }
 
 /* Keeps the selected row among the rows, and in the window. */
-static void settle(struct screen *s)
+static void settle_selected_row(struct screen *s)
 {
 	if (s->at >= s->table.n)
 		s->at = s->table.n ? s->table.n - 1 : 0;
 	if (s->at < s->first)
 		s->first = s->at;
-	if (room() && s->at >= s->first + room())
-		s->first = s->at - room() + 1;
+	if (window_rows() && s->at >= s->first + window_rows())
+		s->first = s->at - window_rows() + 1;
 }
 
 static void draw_rows(struct screen *s, bool mark)
 {
-	settle(s);
-	for (uint32_t i = 0; i < room(); i++) {
+	settle_selected_row(s);
+	for (uint32_t i = 0; i < window_rows(); i++) {
 		const uint32_t row = s->first + i;
 		const int y = HEAD + 1 + (int)i;
 
 		if (row >= s->table.n)
-			put(y, "");
+			put_screen_line(y, "");
 		else if (mark && row == s->at)
 			put_marked(y, s->table.row[row]);
 		else
-			put(y, s->table.row[row]);
+			put_screen_line(y, s->table.row[row]);
 	}
 }
 
@@ -102,16 +102,17 @@ static void draw_foot(const struct screen *s)
 			 table_name(how->kind), table_key_name(how->key),
 			 how->reverse ? ", reversed" : "", how->filter[0] ? "; with '" : "",
 			 how->filter, how->filter[0] ? "'" : "");
-	put(LINES - 1, text);
+	put_screen_line(LINES - 1, text);
 }
 
 static void draw_help(void)
 {
-	for (uint32_t i = 0; i < room(); i++)
-		put(HEAD + 1 + (int)i, i < sizeof(help) / sizeof(help[0]) ? help[i] : "");
+	for (uint32_t i = 0; i < window_rows(); i++)
+		put_screen_line(HEAD + 1 + (int)i,
+				i < sizeof(help) / sizeof(help[0]) ? help[i] : "");
 }
 
-static void make_table(struct screen *s)
+static void make_screen_table(struct screen *s)
 {
 	const struct live_qp *q = s->qpn ? live_find(&s->t->live, s->qpn) : NULL;
 
@@ -127,15 +128,15 @@ static void make_table(struct screen *s)
 	}
 }
 
-static void draw(struct screen *s)
+static void draw_screen(struct screen *s)
 {
 	char line[2][TABLE_LINE];
 
-	make_table(s);
+	make_screen_table(s);
 	table_summary(&s->t->live, line);
-	put(0, line[0]);
-	put(1, line[1]);
-	put(2, "");
+	put_screen_line(0, line[0]);
+	put_screen_line(1, line[1]);
+	put_screen_line(2, "");
 	put_marked(HEAD, s->help ? "keys and columns" : s->table.head);
 	if (s->help)
 		draw_help();
@@ -174,7 +175,8 @@ static void show_kind(struct screen *s, int kind)
 
 static void move_to(struct screen *s, int key)
 {
-	const uint32_t page = room() ? room() : 1, last = s->table.n ? s->table.n - 1 : 0;
+	const uint32_t page = window_rows() ? window_rows() : 1,
+		       last = s->table.n ? s->table.n - 1 : 0;
 
 	switch (key) {
 	case KEY_UP:
@@ -211,14 +213,14 @@ static bool sort_by(struct screen *s, int key)
 	return at;
 }
 
-static void open_page(struct screen *s)
+static void open_qp_page(struct screen *s)
 {
 	if (s->t->how.kind == TABLE_QPS && !s->qpn && s->at < s->table.n)
 		s->qpn = s->t->live.qp[s->table.of[s->at]].q.i.qpn;
 }
 
 /* False: end. */
-static bool obey(struct screen *s, int key)
+static bool obey_key(struct screen *s, int key)
 {
 	if (s->editing) {
 		edit_filter(s, key);
@@ -238,7 +240,7 @@ static bool obey(struct screen *s, int key)
 		return true;
 	case '\n':
 	case KEY_ENTER:
-		open_page(s);
+		open_qp_page(s);
 		return true;
 	case ESCAPE:
 		s->qpn = 0;
@@ -286,9 +288,9 @@ static bool take_keys(struct screen *s, uint64_t until)
 			vain = 0;
 		if (key == ERR)
 			continue;
-		if (!obey(s, key)) /* KEY_RESIZE, too: it is drawn again */
+		if (!obey_key(s, key)) /* KEY_RESIZE, too: it is drawn again */
 			return false;
-		draw(s);
+		draw_screen(s);
 	}
 	return false;
 }
@@ -317,7 +319,7 @@ int top_screen(struct top *t)
 	curs_set(0);
 	do {
 		live_read(&t->live);
-		draw(&s);
+		draw_screen(&s);
 	} while (take_keys(&s, live_now() + t->delay));
 	endwin();
 	delscreen(s.term);

@@ -52,7 +52,7 @@ const char *table_name(enum table_kind kind)
 /* ------------------------------------------------------------------------ lines */
 
 /* Rates as six columns; "-" where they are not measured. */
-static void rate_text(const struct live_rate *r, bool measured, char *to, size_t len)
+static void rate_columns(const struct live_rate *r, bool measured, char *to, size_t len)
 {
 	const double d[6] = {r->tx_msgs, r->rx_msgs, r->tx_bytes, r->rx_bytes, r->again, r->rnr};
 	char buf[16];
@@ -76,7 +76,7 @@ static void proc_row(const struct live *l, uint32_t i, int name, char *to)
 	const struct live_proc *p = &l->proc[i];
 	char rates[64];
 
-	rate_text(&p->rate, p->measured, rates, sizeof(rates));
+	rate_columns(&p->rate, p->measured, rates, sizeof(rates));
 	snprintf(to, TABLE_LINE, "%7u %-*.*s %5u%s  %5u %3u.%u %s", p->p.pid, name, name, p->p.comm,
 		 p->qps, rates, p->waiting, p->own.busy / 10, p->own.busy % 10, live_sleep_text(p));
 }
@@ -87,7 +87,7 @@ static void qp_row(const struct live *l, uint32_t i, int name, char *to)
 	const struct live_proc *p = &l->proc[q->proc];
 	char rates[64];
 
-	rate_text(&q->rate, q->measured, rates, sizeof(rates));
+	rate_columns(&q->rate, q->measured, rates, sizeof(rates));
 	snprintf(to, TABLE_LINE, "%06x %7u %-*.*s %-5s%s %-5s%c%s", q->q.i.qpn, p->p.pid, name,
 		 name, p->p.comm, qp_state_name(q->q.i.state), rates, live_wait_text(q),
 		 q->m.status ? '!' : ' ', link_name(q->q.i.link));
@@ -106,7 +106,7 @@ static void eu_row(const struct live *l, uint32_t i, int name, char *to)
 		 e->dpa ? table_number(e->runs, runs) : "-", e->what);
 }
 
-static void head_of(struct table *t, const struct table_how *how)
+static void make_table_head(struct table *t, const struct table_how *how)
 {
 	const int name = name_width(how);
 
@@ -141,7 +141,7 @@ static double rate_value(const struct live_rate *r, enum table_key key)
 	}
 }
 
-static double value_of(const struct live *l, const struct table_how *how, uint32_t i)
+static double sort_value(const struct live *l, const struct table_how *how, uint32_t i)
 {
 	switch (how->kind) {
 	case TABLE_PROCS:
@@ -164,7 +164,7 @@ struct sorted {
 	uint32_t of;
 };
 
-static int compare(const void *a, const void *b)
+static int compare_table_rows(const void *a, const void *b)
 {
 	const struct sorted *p = a, *q = b;
 
@@ -178,15 +178,15 @@ static uint32_t count_of(const struct live *l, enum table_kind kind)
 	return kind == TABLE_PROCS ? l->procs : kind == TABLE_QPS ? l->qps : l->eus;
 }
 
-static void *need(void *p)
+static void *need_table_memory(void *p)
 {
 	if (!p)
 		die(EXIT_NONE, "no memory");
 	return p;
 }
 
-static void fill(struct table *t, const struct live *l, const struct table_how *how,
-		 const struct sorted *s, uint32_t n)
+static void fill_table_rows(struct table *t, const struct live *l, const struct table_how *how,
+			    const struct sorted *s, uint32_t n)
 {
 	const int name = name_width(how);
 
@@ -211,15 +211,15 @@ static void fill(struct table *t, const struct live *l, const struct table_how *
 void table_make(struct table *t, const struct live *l, const struct table_how *how)
 {
 	const uint32_t n = count_of(l, how->kind);
-	struct sorted *s = need(malloc((n + 1) * sizeof(*s)));
+	struct sorted *s = need_table_memory(malloc((n + 1) * sizeof(*s)));
 
-	*t = (struct table){.row = need(malloc((n + 1) * sizeof(*t->row))),
-			    .of = need(malloc((n + 1) * sizeof(*t->of)))};
+	*t = (struct table){.row = need_table_memory(malloc((n + 1) * sizeof(*t->row))),
+			    .of = need_table_memory(malloc((n + 1) * sizeof(*t->of)))};
 	for (uint32_t i = 0; i < n; i++)
-		s[i] = (struct sorted){value_of(l, how, i), i};
-	qsort(s, n, sizeof(*s), compare);
-	head_of(t, how);
-	fill(t, l, how, s, n);
+		s[i] = (struct sorted){sort_value(l, how, i), i};
+	qsort(s, n, sizeof(*s), compare_table_rows);
+	make_table_head(t, how);
+	fill_table_rows(t, l, how, s, n);
 	free(s);
 }
 
@@ -308,7 +308,7 @@ void table_page(struct table *t, const struct live *l, const struct live_qp *q)
 	const struct dpa_board_qpinfo *i = &q->q.i;
 	char peer[48];
 
-	*t = (struct table){.row = need(malloc(16 * sizeof(*t->row)))};
+	*t = (struct table){.row = need_table_memory(malloc(16 * sizeof(*t->row)))};
 	snprintf(t->head, sizeof(t->head), "QP %06x of %s %u", i->qpn, p->p.comm, p->p.pid);
 	add_line(t, "type       %s, %s, placement %s", qp_type_name(i->type),
 		 qp_state_name(i->state), placement_name(i->placement));

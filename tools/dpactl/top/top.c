@@ -14,15 +14,15 @@
 
 volatile sig_atomic_t top_stop;
 
-static void on_signal(int sig)
+static void on_top_signal(int sig)
 {
 	(void)sig;
 	top_stop = 1;
 }
 
-static void catch_signals(void)
+static void catch_top_signals(void)
 {
-	struct sigaction sa = {.sa_handler = on_signal}; /* no SA_RESTART: waits end */
+	struct sigaction sa = {.sa_handler = on_top_signal}; /* no SA_RESTART: waits end */
 
 	sigemptyset(&sa.sa_mask);
 	sigaction(SIGINT, &sa, NULL);
@@ -77,7 +77,7 @@ static void print_table(const struct top *t, enum table_kind kind)
 	table_free(&table);
 }
 
-static void print_text(const struct top *t)
+static void print_top_text(const struct top *t)
 {
 	char line[2][TABLE_LINE];
 
@@ -111,7 +111,7 @@ static void run_batch(struct top *t, uint32_t times)
 		if (t->live.c->json)
 			print_line_json(t);
 		else
-			print_text(t);
+			print_top_text(t);
 		if (fflush(stdout) || ferror(stdout))
 			die(EXIT_NONE, "cannot write: %s", strerror(errno));
 	}
@@ -139,7 +139,7 @@ void cmd_top(struct ctl *c)
 		    c->sort);
 	if (!c->batch && (!isatty(STDIN_FILENO) || !isatty(STDOUT_FILENO)))
 		die(EXIT_USAGE, "top needs a terminal; use top -b for text");
-	catch_signals();
+	catch_top_signals();
 	live_begin(&t.live, c);
 	if (c->batch)
 		run_batch(&t, c->count);
