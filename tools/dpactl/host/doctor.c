@@ -116,7 +116,7 @@ static bool names_dpa(const char *path)
 }
 
 /* Of a list of names or paths, parted by colons or semicolons, the entry that ends in /libdpa. */
-static void entry_of(const char *list, char *buf, size_t len)
+static void find_libdpa_entry(const char *list, char *buf, size_t len)
 {
 	for (size_t n; *list; list += n + (list[n] != 0)) {
 		n = strcspn(list, ":;");
@@ -138,7 +138,7 @@ static void look_at_driver(struct visit *v)
 	if (!env)
 		env = getenv("IBV_DRIVERS");
 	if (env)
-		entry_of(env, v->prefix, sizeof(v->prefix));
+		find_libdpa_entry(env, v->prefix, sizeof(v->prefix));
 	while (d && !v->driver && (e = readdir(d))) {
 		snprintf(path, sizeof(path), "%s/%s", dir, e->d_name);
 		v->driver = strstr(e->d_name, ".driver") && names_dpa(path);

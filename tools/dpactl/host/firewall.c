@@ -32,7 +32,7 @@ static const char *json_text(struct json_object *o, const char *key)
 }
 
 /* A number, {"range": [from, to]}, or {"set": [...]} of those. */
-static bool has_port(struct json_object *o)
+static bool has_roce_port(struct json_object *o)
 {
 	struct json_object *list = json_member(o, "range");
 
@@ -43,7 +43,7 @@ static bool has_port(struct json_object *o)
 		       json_object_get_int(json_object_array_get_idx(list, 1)) >= PORT;
 	list = json_member(o, "set");
 	for (size_t i = 0; list && i < json_object_array_length(list); i++)
-		if (has_port(json_object_array_get_idx(list, i)))
+		if (has_roce_port(json_object_array_get_idx(list, i)))
 			return true;
 	return false;
 }
@@ -58,7 +58,7 @@ static bool names_port(struct json_object *expr)
 
 	return payload && !strcmp(json_text(payload, "field"), "dport") &&
 	       (!strcmp(protocol, "udp") || !strcmp(protocol, "th")) && m &&
-	       !strcmp(json_text(m, "op"), "==") && has_port(json_member(m, "right"));
+	       !strcmp(json_text(m, "op"), "==") && has_roce_port(json_member(m, "right"));
 }
 
 struct found {
@@ -112,7 +112,7 @@ static bool has_nf_tables(void)
 	return found;
 }
 
-static bool read_rules(struct found *f)
+static bool read_nft_rules(struct found *f)
 {
 	static char buf[1 << 20];
 	FILE *p = popen("PATH=$PATH:/usr/sbin:/sbin nft -j list ruleset 2>/dev/null", "re");
@@ -143,7 +143,7 @@ void look_at_firewall(struct visit *v)
 
 	if (!has_nf_tables())
 		say(v, OK, "firewall", NULL, "this kernel has no nftables");
-	else if (!read_rules(&f))
+	else if (!read_nft_rules(&f))
 		say(v, OK, "firewall", NULL,
 		    "not looked at: `nft list ruleset` is not there or not allowed");
 	else if (f.drops)

@@ -94,7 +94,7 @@ bool kernel_has_rdma(void)
 
 /* ---------------------------------------------------------- enable, disable */
 
-static bool is_ours(const char *word, size_t len)
+static bool is_preload_word(const char *word, size_t len)
 {
 	static const char name[] = "/libdpa-preload.so";
 
@@ -124,7 +124,7 @@ static void copy_others(FILE *to)
 		for (char *p = line; *p;) {
 			size_t n = strcspn(p, " \t:\n");
 
-			if (n && !is_ours(p, n)) {
+			if (n && !is_preload_word(p, n)) {
 				fprintf(to, "%s%.*s", wrote ? " " : "", (int)n, p);
 				wrote = true;
 			}
@@ -168,7 +168,7 @@ static void rewrite_list(const char *add)
 	}
 }
 
-static void make_node(void)
+static void make_dpa_node(void)
 {
 	struct stat st;
 
@@ -195,7 +195,7 @@ void cmd_enable(struct ctl *c)
 	if (strpbrk(w.preload, " \t:\n"))
 		die(EXIT_NONE, "'%s' cannot be named in " LD_SO_PRELOAD, w.preload);
 	rewrite_list(w.preload);
-	make_node();
+	make_dpa_node();
 	printf("every program that starts from now on sees dpa0 (" LD_SO_PRELOAD ")\n");
 }
 

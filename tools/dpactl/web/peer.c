@@ -19,7 +19,7 @@ static bool is_address(const char *text, const char *address)
 }
 
 /* True if the list has a socket from port `from` to port `to` of 127.0.0.1, of an allowed user. */
-static bool lists(const char *path, const char *address, uint16_t from, uint16_t to)
+static bool has_allowed_socket(const char *path, const char *address, uint16_t from, uint16_t to)
 {
 	FILE *f = fopen(path, "re");
 	char line[512], local[33], remote[33];
@@ -43,6 +43,6 @@ bool web_peer_is_ours(const struct sockaddr *peer, uint16_t ours)
 	if (peer->sa_family != AF_INET || in->sin_addr.s_addr != htonl(INADDR_LOOPBACK))
 		return false;
 	snprintf(address, sizeof(address), "%08X", in->sin_addr.s_addr);
-	return lists("/proc/net/tcp", address, ntohs(in->sin_port), ours) ||
-	       lists("/proc/net/tcp6", address, ntohs(in->sin_port), ours);
+	return has_allowed_socket("/proc/net/tcp", address, ntohs(in->sin_port), ours) ||
+	       has_allowed_socket("/proc/net/tcp6", address, ntohs(in->sin_port), ours);
 }

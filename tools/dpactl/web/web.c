@@ -56,8 +56,9 @@ static struct MHD_Response *response_of(const void *bytes, size_t len, const cha
 	return r;
 }
 
-static enum MHD_Result answer(struct MHD_Connection *c, unsigned int status, const void *bytes,
-			      size_t len, const char *type, enum MHD_ResponseMemoryMode mode)
+static enum MHD_Result answer_bytes(struct MHD_Connection *c, unsigned int status,
+				    const void *bytes, size_t len, const char *type,
+				    enum MHD_ResponseMemoryMode mode)
 {
 	struct MHD_Response *r = response_of(bytes, len, type, mode);
 	enum MHD_Result ret = MHD_queue_response(c, status, r);
@@ -66,10 +67,11 @@ static enum MHD_Result answer(struct MHD_Connection *c, unsigned int status, con
 	return ret;
 }
 
-static enum MHD_Result refuse(struct MHD_Connection *c, unsigned int status, const char *why)
+static enum MHD_Result refuse_web_request(struct MHD_Connection *c, unsigned int status,
+					  const char *why)
 {
-	return answer(c, status, why, strlen(why), "text/plain; charset=utf-8",
-		      MHD_RESPMEM_PERSISTENT);
+	return answer_bytes(c, status, why, strlen(why), "text/plain; charset=utf-8",
+			    MHD_RESPMEM_PERSISTENT);
 }
 
 /* --------------------------------------------------------------------- requests */
@@ -101,7 +103,7 @@ static void take_reading(struct web *w)
 static enum MHD_Result send_reading(struct web *w, struct MHD_Connection *c)
 {
 	if (!web_keys_allow(&w->keys, header_of(c, "Authorization")))
-		return refuse(c, MHD_HTTP_FORBIDDEN, "not your session\n");
+		return refuse_web_request(c, MHD_HTTP_FORBIDDEN, "not your session\n");
 	if (!w->reading || live_now() - w->read_at > FRESH_NS)
 		take_reading(w);
 	return MHD_queue_response(c, MHD_HTTP_OK, w->reading);
@@ -110,9 +112,10 @@ static enum MHD_Result send_reading(struct web *w, struct MHD_Connection *c)
 static enum MHD_Result begin_session(struct web *w, struct MHD_Connection *c)
 {
 	if (!web_keys_exchange(&w->keys, header_of(c, "Authorization")))
-		return refuse(c, MHD_HTTP_FORBIDDEN, "a wrong token, or one that was used\n");
-	return answer(c, MHD_HTTP_OK, w->keys.session, strlen(w->keys.session),
-		      "text/plain; charset=utf-8", MHD_RESPMEM_MUST_COPY);
+		return refuse_web_request(c, MHD_HTTP_FORBIDDEN,
+					  "a wrong token, or one that was used\n");
+	return answer_bytes(c, MHD_HTTP_OK, w->keys.session, strlen(w->keys.session),
+			    "text/plain; charset=utf-8", MHD_RESPMEM_MUST_COPY);
 }
 
 static enum MHD_Result answer_get(struct web *w, struct MHD_Connection *c, const char *path)
@@ -120,16 +123,17 @@ static enum MHD_Result answer_get(struct web *w, struct MHD_Connection *c, const
 	const struct web_file *f = web_file(path);
 
 	if (f)
-		return answer(c, MHD_HTTP_OK, f->bytes, f->len, f->type, MHD_RESPMEM_PERSISTENT);
+		return answer_bytes(c, MHD_HTTP_OK, f->bytes, f->len, f->type,
+				    MHD_RESPMEM_PERSISTENT);
 	if (strcmp(path, "/data") == 0)
 		return send_reading(w, c);
-	return refuse(c, MHD_HTTP_NOT_FOUND, "no such page\n");
+	return refuse_web_request(c, MHD_HTTP_NOT_FOUND, "no such page\n");
 }
 
 /* Called twice for a request: for its head, and when its body was read, which is not looked at. */
-static enum MHD_Result on_request(void *arg, struct MHD_Connection *c, const char *path,
-				  const char *method, const char *version, const char *body,
-				  size_t *body_len, void **state)
+static enum MHD_Result on_web_request(void *arg, struct MHD_Connection *c, const char *path,
+				      const char *method, const char *version, const char *body,
+				      size_t *body_len, void **state)
 {
 	static char begun;
 	struct web *w = arg;
@@ -145,12 +149,12 @@ static enum MHD_Result on_request(void *arg, struct MHD_Connection *c, const cha
 		return MHD_YES;
 	}
 	if (!web_host_is_ours(header_of(c, "Host"), w->port))
-		return refuse(c, MHD_HTTP_FORBIDDEN, "not this host's name\n");
+		return refuse_web_request(c, MHD_HTTP_FORBIDDEN, "not this host's name\n");
 	if (strcmp(method, "GET") == 0)
 		return answer_get(w, c, path);
 	if (strcmp(method, "POST") == 0 && strcmp(path, "/session") == 0)
 		return begin_session(w, c);
-	return refuse(c, MHD_HTTP_METHOD_NOT_ALLOWED, "read only\n");
+	return refuse_web_request(c, MHD_HTTP_METHOD_NOT_ALLOWED, "read only\n");
 }
 
 /* --------------------------------------------------------------------- command */
@@ -172,8 +176,8 @@ static struct MHD_Daemon *start_server(struct web *w, uint16_t port)
 	struct MHD_Daemon *d;
 
 	errno = 0;
-	d = MHD_start_daemon(MHD_USE_INTERNAL_POLLING_THREAD, port, on_connection, w, on_request, w,
-			     MHD_OPTION_SOCK_ADDR, (struct sockaddr *)&at,
+	d = MHD_start_daemon(MHD_USE_INTERNAL_POLLING_THREAD, port, on_connection, w,
+			     on_web_request, w, MHD_OPTION_SOCK_ADDR, (struct sockaddr *)&at,
 			     MHD_OPTION_CONNECTION_LIMIT, CONNECTIONS,
 			     MHD_OPTION_CONNECTION_TIMEOUT, IDLE_S, MHD_OPTION_END);
 	if (!d)
