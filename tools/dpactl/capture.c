@@ -55,7 +55,7 @@ static void refuse_second(struct ctl *c)
 
 /* ---------------------------------------------------------------- processes */
 
-static void accept_all(struct capture *k)
+static void accept_sources(struct capture *k)
 {
 	uint32_t pid;
 	int fd;
@@ -147,7 +147,7 @@ static void end_source(struct capture *k, int i)
 
 static void look_for_sources(struct capture *k)
 {
-	accept_all(k);
+	accept_sources(k);
 	for (int i = k->nsrc - 1; i >= 0; i--) {
 		struct source *s = &k->src[i];
 
@@ -186,7 +186,7 @@ static uint64_t lost_so_far(const struct capture *k)
 	return lost;
 }
 
-static void show_progress(struct capture *k)
+static void show_capture_progress(struct capture *k)
 {
 	if (progress_due(&k->progress))
 		progress_show(&k->progress, "%llu packets, %llu KiB, %llu lost; Ctrl-C ends it",
@@ -209,7 +209,7 @@ static void run_capture(struct capture *k, uint64_t until, bool farewell)
 		look_for_sources(k);
 		if (!farewell)
 			tell_sources(k);
-		show_progress(k);
+		show_capture_progress(k);
 		if (farewell ? !k->nsrc : (feed_stopped() || gone))
 			return;
 		if (feed_now_ns() >= until || (k->c->count && k->packets >= k->c->count))

@@ -37,7 +37,7 @@ struct tally {
 	struct json_object *packets; /* NULL: text output */
 };
 
-static void load_file(struct file *f, const char *path)
+static void load_packet_file(struct file *f, const char *path)
 {
 	int fd = strcmp(path, "-") == 0 ? 0 : open(path, O_RDONLY | O_CLOEXEC);
 	ssize_t got = 1;
@@ -120,7 +120,7 @@ static const char *syndrome_name(uint8_t s)
 /* ---- Messages of the communication manager: what the payload of a datagram to QP1 is */
 
 /* False: the packet is no datagram to QP1. Else *m is decoded, or *bad names why it is not. */
-static bool is_mad(const struct dpa_roce_pkt *k, struct dpa_mad *m, const char **bad)
+static bool is_qp1_datagram(const struct dpa_roce_pkt *k, struct dpa_mad *m, const char **bad)
 {
 	enum dpa_mad_verdict v;
 
@@ -162,7 +162,7 @@ static void mad_text(const struct dpa_roce_pkt *k)
 	const char *bad;
 	struct dpa_mad m;
 
-	if (!is_mad(k, &m, &bad))
+	if (!is_qp1_datagram(k, &m, &bad))
 		return;
 	if (bad) {
 		printf("  MAD: %s", bad);
@@ -220,7 +220,7 @@ static void field_json(void *arg, const char *name, uint64_t v, bool hex)
 	json_add_num(arg, name, v);
 }
 
-static void add_bool(struct json_object *o, const char *name, bool v)
+static void add_packet_bool(struct json_object *o, const char *name, bool v)
 {
 	json_object_object_add(o, name, json_object_new_boolean(v));
 }
@@ -239,7 +239,7 @@ static void mad_json(struct json_object *o, const struct dpa_roce_pkt *k)
 	uint8_t gid[16];
 	char text[64];
 
-	if (!is_mad(k, &m, &bad))
+	if (!is_qp1_datagram(k, &m, &bad))
 		return;
 	cm = json_object_new_object();
 	json_object_object_add(o, "mad", cm);
@@ -266,11 +266,11 @@ static void pkt_json(struct json_object *o, const struct dpa_roce_pkt *k)
 	json_add_num(o, "dqpn", k->dqpn);
 	json_add_num(o, "psn", k->psn);
 	json_add_num(o, "pkey", k->pkey);
-	add_bool(o, "ackreq", k->ackreq);
-	add_bool(o, "solicited", k->se);
-	add_bool(o, "migreq", k->mig);
-	add_bool(o, "fecn", k->fecn);
-	add_bool(o, "becn", k->becn);
+	add_packet_bool(o, "ackreq", k->ackreq);
+	add_packet_bool(o, "solicited", k->se);
+	add_packet_bool(o, "migreq", k->mig);
+	add_packet_bool(o, "fecn", k->fecn);
+	add_packet_bool(o, "becn", k->becn);
 	each_field(k, field_json, o);
 	if (dpa_roce_ext_of(k->opcode) & DPA_ROCE_AETH)
 		json_add(o, "syndrome_name", syndrome_name(k->syndrome));
@@ -291,7 +291,7 @@ static struct json_object *entry_json(const struct entry *e)
 	json_add_num(o, "sport", e->net.sport);
 	if (e->decoded) {
 		pkt_json(o, &e->pkt);
-		add_bool(o, "icrc_ok", e->icrc);
+		add_packet_bool(o, "icrc_ok", e->icrc);
 	}
 	if (e->bad)
 		json_add(o, "malformed", e->bad);
@@ -300,7 +300,7 @@ static struct json_object *entry_json(const struct entry *e)
 
 /* ---- All of them */
 
-static void one_packet(struct entry *e, struct tally *t)
+static void decode_one_packet(struct entry *e, struct tally *t)
 {
 	enum dpa_pcap_kind kind = dpa_pcap_udp(&e->rec, &e->net, &e->udp, &e->n, &e->bad);
 	enum dpa_roce_verdict v;
@@ -354,7 +354,7 @@ void cmd_decode(struct ctl *c)
 	uint32_t no = 0;
 	int rc = 1;
 
-	load_file(&file, c->file);
+	load_packet_file(&file, c->file);
 	if (!dpa_pcap_open(&f, file.p, file.n))
 		die(EXIT_USAGE, "%s: %s", c->file, f.why);
 	for (;;) {
@@ -363,7 +363,7 @@ void cmd_decode(struct ctl *c)
 		rc = dpa_pcap_next(&f, &e.rec);
 		if (rc <= 0)
 			break;
-		one_packet(&e, &t);
+		decode_one_packet(&e, &t);
 	}
 	print_summary(&t, &f, rc < 0);
 	if (rc < 0) {

@@ -20,14 +20,14 @@ struct errors {
 	uint32_t n;
 };
 
-static int by_time(const void *a, const void *b)
+static int by_error_time(const void *a, const void *b)
 {
 	const struct dpa_error_read *x = a, *y = b;
 
 	return x->e.time < y->e.time ? -1 : x->e.time > y->e.time;
 }
 
-static void read_all(struct ctl *c, struct errors *to)
+static void read_errors(struct ctl *c, struct errors *to)
 {
 	to->n = 0;
 	for (uint32_t i = 0; i < DPA_ERROR_PLACES; i++) {
@@ -39,7 +39,7 @@ static void read_all(struct ctl *c, struct errors *to)
 		printable(e->peer.comm, sizeof(e->peer.comm));
 		to->n++;
 	}
-	qsort(to->r, to->n, sizeof(to->r[0]), by_time);
+	qsort(to->r, to->n, sizeof(to->r[0]), by_error_time);
 }
 
 /* ------------------------------------------------------------------ which ones */
@@ -72,7 +72,7 @@ static bool is_flush(const struct dpa_error_read *r)
 	return r->number & DPA_ERROR_OF_FLUSHES;
 }
 
-static bool is_wanted(const struct wanted *w, const struct dpa_error *e)
+static bool is_wanted_error(const struct wanted *w, const struct dpa_error *e)
 {
 	for (int i = 0; i < w->n; i++)
 		if (w->pid[i] ? w->pid[i] == e->pid : w->qpn[i] == e->qpn)
@@ -144,7 +144,7 @@ static void add_check(struct json_object *o, const struct dpa_error_check *c)
 	json_object_object_add(o, "check", part);
 }
 
-static void add_process(struct json_object *o, uint32_t pid, uint32_t uid, const char *comm)
+static void add_process_json(struct json_object *o, uint32_t pid, uint32_t uid, const char *comm)
 {
 	json_add_num(o, "pid", pid);
 	json_add(o, "program", comm);
@@ -166,7 +166,7 @@ static void add_peer(struct json_object *o, const struct dpa_error_peer *p)
 	json_add_num(part, "qpn", p->qpn);
 	json_add(part, "address", gid_text(p->gid, gid, sizeof(gid)));
 	if (p->pid || p->comm[0])
-		add_process(part, p->pid, p->uid, p->comm);
+		add_process_json(part, p->pid, p->uid, p->comm);
 	json_object_object_add(o, "peer", part);
 }
 
@@ -184,7 +184,7 @@ static struct json_object *error_json(const struct errors *all, const struct dpa
 
 	json_add_num(o, "time_ns", e->time);
 	json_add(o, "kind", kind_name(e));
-	add_process(o, e->pid, e->uid, e->comm);
+	add_process_json(o, e->pid, e->uid, e->comm);
 	json_add_num(o, "qpn", e->qpn);
 	json_add(o, "qp_type", qp_type_name(e->qp_type));
 	json_add_num(o, "nth", e->nth);
@@ -228,7 +228,7 @@ static void put_reason(const struct dpa_error *e)
 	putchar('\n');
 }
 
-static void put_text(const char *before, const char *text)
+static void put_error_text(const char *before, const char *text)
 {
 	if (text[0])
 		printf("  %s%s\n", before, text);
@@ -239,7 +239,7 @@ static void put_fix(const struct dpa_error *e)
 	struct dpa_meaning m;
 
 	if (e->vendor_err && dpa_vendor_meaning(e->vendor_err, &m))
-		put_text("fix: ", m.fix);
+		put_error_text("fix: ", m.fix);
 }
 
 static void put_refusal(const struct dpa_error *refusal)
@@ -249,10 +249,10 @@ static void put_refusal(const struct dpa_error *refusal)
 	fputs("  the peer: ", stdout);
 	put_reason(refusal);
 	dpa_error_check_text(&refusal->check, text, sizeof(text));
-	put_text("the peer's check: ", text);
+	put_error_text("the peer's check: ", text);
 }
 
-static void put_wqe(const struct dpa_error *e)
+static void put_error_wqe(const struct dpa_error *e)
 {
 	printf("  %s", dpa_error_op(e));
 	if (e->kind == DPA_ERROR_SENT)
@@ -274,11 +274,11 @@ static void put_error(const struct errors *all, const struct dpa_error_read *r)
 	       e->qpn, qp_type_name(e->qp_type), e->pid, e->comm, e->uid);
 	fputs("  ", stdout);
 	put_reason(e);
-	put_wqe(e);
+	put_error_wqe(e);
 	dpa_error_check_text(&e->check, text, sizeof(text));
-	put_text("check: ", text);
+	put_error_text("check: ", text);
 	dpa_error_peer_text(&e->peer, text, sizeof(text));
-	put_text("peer: ", text);
+	put_error_text("peer: ", text);
 	if (refusal)
 		put_refusal(refusal);
 	put_fix(refusal ? refusal : e);
@@ -292,14 +292,14 @@ static void put_error(const struct errors *all, const struct dpa_error_read *r)
 
 /* -------------------------------------------------------------------- the command */
 
-static void print_text(struct ctl *c, const struct wanted *w, const struct errors *all)
+static void print_errors(struct ctl *c, const struct wanted *w, const struct errors *all)
 {
 	uint32_t shown = 0, flushes = 0;
 
 	for (uint32_t i = 0; i < all->n; i++) {
 		const struct dpa_error_read *r = &all->r[i];
 
-		if (!is_wanted(w, &r->e))
+		if (!is_wanted_error(w, &r->e))
 			continue;
 		if (is_flush(r) && !c->all) {
 			flushes++;
@@ -319,7 +319,7 @@ static void print_all_json(struct ctl *c, const struct wanted *w, const struct e
 	struct json_object *o = json_object_new_object(), *list = json_object_new_array();
 
 	for (uint32_t i = 0; i < all->n; i++)
-		if (is_wanted(w, &all->r[i].e) && (c->all || !is_flush(&all->r[i])))
+		if (is_wanted_error(w, &all->r[i].e) && (c->all || !is_flush(&all->r[i])))
 			json_object_array_add(list, error_json(all, &all->r[i]));
 	json_object_object_add(o, "errors", list);
 	print_json(o);
@@ -342,7 +342,7 @@ static void print_new(struct ctl *c, const struct wanted *w, const struct errors
 		const struct dpa_error_read *r = &all->r[i];
 		struct json_object *o;
 
-		if (!is_wanted(w, &r->e) || (is_flush(r) && !c->all) || was_seen(old, r))
+		if (!is_wanted_error(w, &r->e) || (is_flush(r) && !c->all) || was_seen(old, r))
 			continue;
 		if (!c->json) {
 			put_error(all, r);
@@ -356,7 +356,7 @@ static void print_new(struct ctl *c, const struct wanted *w, const struct errors
 }
 
 /* Until Ctrl-C, or until the output or the adapter state is gone. */
-static void follow(struct ctl *c, const struct wanted *w)
+static void follow_errors(struct ctl *c, const struct wanted *w)
 {
 	static struct errors look[2];
 	int now = 0;
@@ -365,7 +365,7 @@ static void follow(struct ctl *c, const struct wanted *w)
 	while (!feed_stopped()) {
 		const bool gone = board_gone(c); /* first: what was recorded until then is read */
 
-		read_all(c, &look[now]);
+		read_errors(c, &look[now]);
 		print_new(c, w, &look[!now], &look[now]);
 		if (fflush(stdout) || gone)
 			return;
@@ -380,12 +380,12 @@ void cmd_errors(struct ctl *c)
 	static struct errors all;
 
 	if (c->follow) {
-		follow(c, &w);
+		follow_errors(c, &w);
 		return;
 	}
-	read_all(c, &all);
+	read_errors(c, &all);
 	if (c->json)
 		print_all_json(c, &w, &all);
 	else
-		print_text(c, &w, &all);
+		print_errors(c, &w, &all);
 }

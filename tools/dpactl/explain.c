@@ -29,7 +29,7 @@ static void put_table(void)
 			printf("| 0x%02x | `DPA_SYN_%s` | %s | %s |\n", i, m.name, m.cause, m.fix);
 }
 
-static uint32_t number_of(const char *text, const char *what)
+static uint32_t code_number(const char *text, const char *what)
 {
 	char *end;
 	unsigned long n = strtoul(text, &end, 0);
@@ -47,7 +47,7 @@ static uint32_t status_of(const char *text)
 	for (uint32_t i = 0; dpa_status_meaning(i, &m); i++)
 		if (strcmp(text, m.name) == 0 || strcmp(text, m.name + strlen("IBV_WC_")) == 0)
 			return i;
-	return number_of(text, "completion status");
+	return code_number(text, "completion status");
 }
 
 void json_add_meaning(struct json_object *o, const char *key, uint32_t value,
@@ -79,7 +79,7 @@ void cmd_explain(struct ctl *c)
 	if (!dpa_status_meaning(status, &s))
 		die(EXIT_USAGE, "there is no completion status %u", status);
 	if (c->nargs == 2)
-		vendor = number_of(c->args[1], "vendor error");
+		vendor = code_number(c->args[1], "vendor error");
 	known = c->nargs == 2 && dpa_vendor_meaning(vendor, &m);
 	if (c->nargs == 2 && !known)
 		die(EXIT_USAGE, "dpa0 has no vendor error 0x%02x", vendor);

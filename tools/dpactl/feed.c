@@ -23,7 +23,7 @@
 
 static volatile sig_atomic_t stopped; /* number of signals */
 
-static void on_signal(int sig)
+static void on_feed_signal(int sig)
 {
 	(void)sig;
 	if (stopped < SIGNALS)
@@ -71,7 +71,7 @@ static bool is_of_this_user(int fd, uint32_t *pid)
 }
 
 /* EAGAIN: the backlog is full. A tool that runs makes room; only then its user is known. */
-static bool connect_to(int fd, const char *name)
+static bool connect_to_tool(int fd, const char *name)
 {
 	const struct timespec nap = {.tv_nsec = NAP_NS};
 	struct sockaddr_un sa;
@@ -89,7 +89,7 @@ bool feed_is_heard(const char *name)
 {
 	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	uint32_t pid;
-	bool heard = fd >= 0 && connect_to(fd, name) && is_of_this_user(fd, &pid);
+	bool heard = fd >= 0 && connect_to_tool(fd, name) && is_of_this_user(fd, &pid);
 
 	if (fd >= 0)
 		close(fd);
@@ -166,7 +166,7 @@ void *feed_map(int fd, size_t bytes)
 
 void feed_catch_signals(void)
 {
-	struct sigaction sa = {.sa_handler = on_signal};
+	struct sigaction sa = {.sa_handler = on_feed_signal};
 	sigset_t block;
 
 	sigemptyset(&block);

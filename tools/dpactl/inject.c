@@ -16,7 +16,7 @@ struct rules {
 	uint64_t seen[DPA_INJECT_RULES], fired[DPA_INJECT_RULES];
 };
 
-static bool read_rules(struct ctl *c, const struct proc *p, struct rules *r)
+static bool read_inject_rules(struct ctl *c, const struct proc *p, struct rules *r)
 {
 	const struct dpa_board_inject *rec = dpa_board_inject_of(c->b, p->slot);
 	char text[DPA_BOARD_INJECT_TEXT];
@@ -73,7 +73,7 @@ static void rules_text(const struct proc *p, const struct rules *r)
 }
 
 /* pid 0: all processes that have or had rules. Returns the number of processes shown. */
-static int show_rules(struct ctl *c, uint32_t pid)
+static int show_inject_rules(struct ctl *c, uint32_t pid)
 {
 	struct json_object *list = json_object_new_array();
 	struct rules r;
@@ -85,7 +85,7 @@ static int show_rules(struct ctl *c, uint32_t pid)
 
 		if (!proc_read(c, slot, &p) || !p.alive || (pid && p.pid != pid))
 			continue;
-		has = read_rules(c, &p, &r);
+		has = read_inject_rules(c, &p, &r);
 		if (!has && !pid)
 			continue;
 		n++;
@@ -166,6 +166,6 @@ void cmd_inject(struct ctl *c)
 		die(EXIT_USAGE, "inject: '%s' is too much", c->args[2]);
 	if (strcmp(what, "show") != 0)
 		set_rules(c, (uint32_t)n, what);
-	else if (!show_rules(c, (uint32_t)n) && n)
+	else if (!show_inject_rules(c, (uint32_t)n) && n)
 		die(EXIT_NONE, "process %lu does not use dpa0: see dpactl ps", n);
 }

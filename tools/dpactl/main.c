@@ -65,7 +65,7 @@ struct options {
 };
 #define O_BATCH 0x100 /* an option without a letter of its own */
 
-static const struct command *find_command(const char *name)
+static const struct command *find_dpactl_command(const char *name)
 {
 	for (size_t i = 0; i < sizeof(commands) / sizeof(commands[0]); i++)
 		if (strcmp(commands[i].name, name) == 0)
@@ -73,7 +73,7 @@ static const struct command *find_command(const char *name)
 	die(EXIT_USAGE, "unknown command '%s': use " COMMANDS, name);
 }
 
-static uint32_t parse_number(const char *arg, const char *what)
+static uint32_t parse_positive_arg(const char *arg, const char *what)
 {
 	char *end;
 	unsigned long n = strtoul(arg, &end, 10);
@@ -93,7 +93,7 @@ static void add_arg(struct options *o, const char *arg)
 	case PIDS:
 		if (c->npids == MAX_PIDS)
 			die(EXIT_USAGE, "more than %d process ids", MAX_PIDS);
-		c->pids[c->npids++] = parse_number(arg, "process id");
+		c->pids[c->npids++] = parse_positive_arg(arg, "process id");
 		return;
 	case ONE_FILE:
 		if (c->file)
@@ -108,7 +108,7 @@ static void add_arg(struct options *o, const char *arg)
 	}
 }
 
-static error_t parse_opt(int key, char *arg, struct argp_state *state)
+static error_t parse_dpactl_opt(int key, char *arg, struct argp_state *state)
 {
 	struct options *o = state->input;
 
@@ -140,17 +140,17 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 		o->c->peer = arg;
 		return 0;
 	case 'c':
-		o->c->count = parse_number(arg, "number");
+		o->c->count = parse_positive_arg(arg, "number");
 		return 0;
 	case 'n':
-		o->c->count = parse_number(arg, "number of readings");
+		o->c->count = parse_positive_arg(arg, "number of readings");
 		o->times = true;
 		return 0;
 	case O_BATCH:
 		o->c->batch = true;
 		return 0;
 	case 'p':
-		o->c->port = parse_number(arg, "port");
+		o->c->port = parse_positive_arg(arg, "port");
 		if (o->c->port > UINT16_MAX)
 			die(EXIT_USAGE, "--port '%s': use 1 to 65535", arg);
 		return 0;
@@ -161,11 +161,11 @@ static error_t parse_opt(int key, char *arg, struct argp_state *state)
 		o->c->sort = arg;
 		return 0;
 	case 's':
-		o->c->seconds = parse_number(arg, "number of seconds");
+		o->c->seconds = parse_positive_arg(arg, "number of seconds");
 		return 0;
 	case ARGP_KEY_ARG:
 		if (!o->cmd)
-			o->cmd = find_command(arg);
+			o->cmd = find_dpactl_command(arg);
 		else
 			add_arg(o, arg);
 		return 0;
@@ -215,7 +215,7 @@ static const struct argp_option option_list[] = {
 
 static const struct argp argp = {
 	.options = option_list,
-	.parser = parse_opt,
+	.parser = parse_dpactl_opt,
 	.args_doc =
 		"COMMAND [PID...]\ntop [-b] [-n N] [-d SECONDS] [PID...]\nweb [-p PORT]\nfault set "
 		"SPEC|off|show\ninject PID [SPEC|off|show]\n"
@@ -359,14 +359,14 @@ static bool is_replay(struct options *o, int argc, char **argv)
 	if (at == argc || strcmp(argv[at], "replay") != 0)
 		return false;
 	memmove(&argv[at], &argv[at + 1], (size_t)(argc - at) * sizeof(*argv));
-	o->cmd = find_command("replay");
+	o->cmd = find_dpactl_command("replay");
 	o->c->argc = argc - 1;
 	o->c->argv = argv;
 	return true;
 }
 
-/* Mistakes are reported by parse_opt(), in one line. */
-static void parse_args(struct options *o, int argc, char **argv)
+/* Mistakes are reported by parse_dpactl_opt(), in one line. */
+static void parse_dpactl_args(struct options *o, int argc, char **argv)
 {
 	bool help = false;
 
@@ -463,7 +463,7 @@ int main(int argc, char **argv)
 	struct options o = {.c = &c};
 	char err[512];
 
-	parse_args(&o, argc, argv);
+	parse_dpactl_args(&o, argc, argv);
 	if (dpa_config_load(&c.cfg, err, sizeof(err)))
 		die(EXIT_USAGE, "%s", err);
 	if (o.cmd->board != NO_BOARD) {

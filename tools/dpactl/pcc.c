@@ -13,7 +13,7 @@
 	"use pcc [list|params SLOT|counters SLOT|enable SLOT|disable SLOT|count SLOT|count off|"   \
 	"clear SLOT|set SLOT PARAM VALUE|watch|record [-w FILE]]"
 
-static uint32_t number(const char *arg, const char *what, uint32_t below)
+static uint32_t number_below(const char *arg, const char *what, uint32_t below)
 {
 	char *end;
 	unsigned long long n = strtoull(arg, &end, 0);
@@ -23,12 +23,12 @@ static uint32_t number(const char *arg, const char *what, uint32_t below)
 	return (uint32_t)n;
 }
 
-static uint32_t slot_of(const char *arg)
+static uint32_t slot_of_arg(const char *arg)
 {
-	return number(arg, "slot", DPA_PCC_SLOTS);
+	return number_below(arg, "slot", DPA_PCC_SLOTS);
 }
 
-static bool read_slot(struct ctl *c, uint32_t slot, struct dpa_pcc_slot *s)
+static bool read_pcc_slot(struct ctl *c, uint32_t slot, struct dpa_pcc_slot *s)
 {
 	int rc = EAGAIN;
 
@@ -39,14 +39,14 @@ static bool read_slot(struct ctl *c, uint32_t slot, struct dpa_pcc_slot *s)
 
 static void need_slot(struct ctl *c, uint32_t slot, struct dpa_pcc_slot *s)
 {
-	if (!read_slot(c, slot, s))
+	if (!read_pcc_slot(c, slot, s))
 		die(EXIT_NONE, "pcc: slot %u is empty: see dpactl pcc", slot);
 }
 
 /* ---------------------------------------------------------------------- what is there */
 
-static struct json_object *slot_json(const struct dpa_pcc_port *p, uint32_t i,
-				     const struct dpa_pcc_slot *s)
+static struct json_object *pcc_slot_json(const struct dpa_pcc_port *p, uint32_t i,
+					 const struct dpa_pcc_slot *s)
 {
 	struct json_object *o = json_object_new_object();
 
@@ -67,8 +67,8 @@ static void list_json(struct ctl *c, const struct dpa_pcc_port *p)
 	struct dpa_pcc_slot s;
 
 	for (uint32_t i = 0; i < DPA_PCC_SLOTS; i++)
-		if (read_slot(c, i, &s))
-			json_object_array_add(list, slot_json(p, i, &s));
+		if (read_pcc_slot(c, i, &s))
+			json_object_array_add(list, pcc_slot_json(p, i, &s));
 	json_add_num(o, "image", p->image);
 	json_add_num(o, "pid", p->pid);
 	json_object_object_add(o, "slots", list);
@@ -90,7 +90,7 @@ static void list_slots(struct ctl *c)
 	printf("%4s  %-8s %-8s %-8s %-9s %s\n", "SLOT", "ID", "VERSION", "ALGO", "COUNTERS",
 	       "DESCRIPTION");
 	for (uint32_t i = 0; i < DPA_PCC_SLOTS; i++) {
-		if (!read_slot(c, i, &s))
+		if (!read_pcc_slot(c, i, &s))
 			continue;
 		printable(s.text, sizeof(s.text));
 		printf("%4u  %04x     %u.%02u     %-8s %-9s %s\n", i, s.id, s.major, s.minor,
@@ -132,7 +132,7 @@ static void list_params(struct ctl *c, uint32_t slot)
 		json_object_put(list);
 }
 
-static void counters_json(const struct dpa_pcc_slot *s, uint32_t n, const uint32_t *v)
+static void pcc_counters_json(const struct dpa_pcc_slot *s, uint32_t n, const uint32_t *v)
 {
 	struct json_object *list = json_object_new_array();
 
@@ -163,7 +163,7 @@ static void show_counters(struct ctl *c, uint32_t slot, bool clear)
 	for (uint32_t i = 0; i < n; i++)
 		printable(s.counters[i], sizeof(s.counters[i]));
 	if (c->json) {
-		counters_json(&s, n, v);
+		pcc_counters_json(&s, n, v);
 		return;
 	}
 	for (uint32_t i = 0; i < n; i++)
@@ -171,7 +171,7 @@ static void show_counters(struct ctl *c, uint32_t slot, bool clear)
 }
 
 /* Prints a line a second: increments of the counters of the slot that counts; and a line a flow. */
-static void watch(struct ctl *c)
+static void watch_pcc(struct ctl *c)
 {
 	struct recorder *r = rec_begin(c);
 	uint32_t last[DPA_PCC_COUNTERS] = {0}, v[DPA_PCC_COUNTERS], n;
@@ -183,7 +183,7 @@ static void watch(struct ctl *c)
 		struct dpa_pcc_slot s;
 
 		dpa_board_pcc_query(c->b, &p);
-		if (p.counting < 0 || !read_slot(c, (uint32_t)p.counting, &s) ||
+		if (p.counting < 0 || !read_pcc_slot(c, (uint32_t)p.counting, &s) ||
 		    dpa_board_pcc_read_counters(c->b, (uint32_t)p.counting, false, &n, v)) {
 			printf("nothing counts: dpactl pcc count SLOT\n");
 			slot = -1;
@@ -220,7 +220,7 @@ static void make_writable(struct ctl *c)
 		die(EXIT_NONE, "%s: %s", c->path, strerror(rc));
 }
 
-static void check(int rc, uint32_t slot)
+static void check_pcc_slot(int rc, uint32_t slot)
 {
 	if (rc == ENOENT)
 		die(EXIT_NONE, "pcc: slot %u is empty: see dpactl pcc", slot);
@@ -240,15 +240,15 @@ static void set_param(struct ctl *c, uint32_t slot, uint32_t id, uint32_t value)
 		die(EXIT_NONE, "pcc: the process of the image did not answer in time");
 	if (rc == EINVAL)
 		die(EXIT_NONE, "pcc: the algorithm of slot %u refused the value", slot);
-	check(rc, slot);
+	check_pcc_slot(rc, slot);
 }
 
-static bool change(struct ctl *c, const char *what)
+static bool change_pcc(struct ctl *c, const char *what)
 {
 	if (c->nargs == 2 && (!strcmp(what, "enable") || !strcmp(what, "disable"))) {
 		make_writable(c);
-		check(dpa_board_pcc_enable(c->b, slot_of(c->args[1]), what[0] == 'e'),
-		      slot_of(c->args[1]));
+		check_pcc_slot(dpa_board_pcc_enable(c->b, slot_of_arg(c->args[1]), what[0] == 'e'),
+			       slot_of_arg(c->args[1]));
 	} else if (c->nargs == 2 && !strcmp(what, "count")) {
 		struct dpa_pcc_port p;
 		bool off = !strcmp(c->args[1], "off");
@@ -256,18 +256,19 @@ static bool change(struct ctl *c, const char *what)
 		make_writable(c);
 		dpa_board_pcc_query(c->b, &p);
 		if (!off)
-			check(dpa_board_pcc_count(c->b, slot_of(c->args[1]), true),
-			      slot_of(c->args[1]));
+			check_pcc_slot(dpa_board_pcc_count(c->b, slot_of_arg(c->args[1]), true),
+				       slot_of_arg(c->args[1]));
 		else if (p.counting >= 0)
-			check(dpa_board_pcc_count(c->b, (uint32_t)p.counting, false),
-			      (uint32_t)p.counting);
+			check_pcc_slot(dpa_board_pcc_count(c->b, (uint32_t)p.counting, false),
+				       (uint32_t)p.counting);
 	} else if (c->nargs == 2 && !strcmp(what, "clear")) {
 		make_writable(c);
-		show_counters(c, slot_of(c->args[1]), true);
+		show_counters(c, slot_of_arg(c->args[1]), true);
 	} else if (c->nargs == 4 && !strcmp(what, "set")) {
 		make_writable(c);
-		set_param(c, slot_of(c->args[1]), number(c->args[2], "parameter", DPA_PCC_PARAMS),
-			  number(c->args[3], "value", UINT32_MAX));
+		set_param(c, slot_of_arg(c->args[1]),
+			  number_below(c->args[2], "parameter", DPA_PCC_PARAMS),
+			  number_below(c->args[3], "value", UINT32_MAX));
 	} else {
 		return false;
 	}
@@ -281,13 +282,13 @@ void cmd_pcc(struct ctl *c)
 	if (!strcmp(what, "list") && c->nargs <= 1)
 		list_slots(c);
 	else if (!strcmp(what, "params") && c->nargs == 2)
-		list_params(c, slot_of(c->args[1]));
+		list_params(c, slot_of_arg(c->args[1]));
 	else if (!strcmp(what, "counters") && c->nargs == 2)
-		show_counters(c, slot_of(c->args[1]), false);
+		show_counters(c, slot_of_arg(c->args[1]), false);
 	else if (!strcmp(what, "watch") && c->nargs == 1)
-		watch(c);
+		watch_pcc(c);
 	else if (!strcmp(what, "record") && c->nargs == 1)
 		pcc_record(c);
-	else if (!change(c, what))
+	else if (!change_pcc(c, what))
 		die(EXIT_USAGE, USE);
 }

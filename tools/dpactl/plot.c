@@ -17,7 +17,7 @@
 static const char *const colours[] = {"#2a7fc4", "#d9463e", "#2f9e44", "#e8831a",
 				      "#9a6bd0", "#9c6b57", "#d869b4", "#17a2b8"};
 
-static const char *colour(uint32_t i)
+static const char *curve_colour(uint32_t i)
 {
 	return colours[i % (sizeof(colours) / sizeof(colours[0]))];
 }
@@ -60,19 +60,19 @@ void plot_fixed(FILE *out, uint64_t v, unsigned digits)
 
 typedef uint64_t value_fn(const struct plot_point *p, uint32_t flow);
 
-static uint64_t goodput(const struct plot_point *p, uint32_t flow)
+static uint64_t flow_goodput(const struct plot_point *p, uint32_t flow)
 {
 	return plot_mbits(p->flow[flow].bytes, p->ns);
 }
 
-static uint64_t allowed(const struct plot_point *p, uint32_t flow)
+static uint64_t flow_allowed_rate(const struct plot_point *p, uint32_t flow)
 {
 	uint64_t rate = p->flow[flow].rate;
 
 	return rate == PLOT_ANY ? PLOT_ANY : rate / 125;
 }
 
-static uint64_t round_trip(const struct plot_point *p, uint32_t flow)
+static uint64_t flow_round_trip(const struct plot_point *p, uint32_t flow)
 {
 	return p->flow[flow].rtt_num ? p->flow[flow].rtt_sum / p->flow[flow].rtt_num : 0;
 }
@@ -82,12 +82,12 @@ static uint64_t queue_of(const struct plot_point *p, uint32_t which)
 	return which || !p->queue_num ? p->queue_max : p->queue_sum / p->queue_num;
 }
 
-static uint64_t events(const struct plot_point *p, uint32_t which)
+static uint64_t event_count(const struct plot_point *p, uint32_t which)
 {
 	return which == 0 ? p->marked : which == 1 ? p->cnps : p->lost;
 }
 
-static uint64_t highest(const struct plot *t, value_fn *value, uint32_t curves)
+static uint64_t highest_value(const struct plot *t, value_fn *value, uint32_t curves)
 {
 	uint64_t most = 1;
 
@@ -119,7 +119,7 @@ static uint32_t y_of(const struct plot *t, uint64_t v)
 }
 
 /* unit: the value that the axis calls 1. */
-static void axes(struct plot *t, const char *title, uint64_t unit)
+static void put_axes(struct plot *t, const char *title, uint64_t unit)
 {
 	uint64_t step = unit > t->full ? nice_step(t->full) : nice_step(t->full / unit) * unit;
 
@@ -140,7 +140,8 @@ static void axes(struct plot *t, const char *title, uint64_t unit)
 		t->top, WIDTH, HEIGHT);
 }
 
-static void curve(struct plot *t, value_fn *value, uint32_t i, const char *stroke, const char *name)
+static void put_curve(struct plot *t, value_fn *value, uint32_t i, const char *stroke,
+		      const char *name)
 {
 	fprintf(t->out, "<path class=\"c\" stroke=\"%s\" d=\"", stroke);
 	for (uint32_t k = 0; k < t->n; k++) {
@@ -153,7 +154,7 @@ static void curve(struct plot *t, value_fn *value, uint32_t i, const char *strok
 	fputs("</title></path>\n", t->out);
 }
 
-static void panel(struct plot *t, uint32_t nth, uint64_t full)
+static void begin_panel(struct plot *t, uint32_t nth, uint64_t full)
 {
 	t->top = 40 + nth * (HEIGHT + GAP);
 	t->full = full + full / 20 + 1;
@@ -163,15 +164,15 @@ static void flow_panel(struct plot *t, uint32_t nth, const char *title, value_fn
 {
 	char name[96];
 
-	panel(t, nth, highest(t, value, t->flows));
-	axes(t, title, 1000);
+	begin_panel(t, nth, highest_value(t, value, t->flows));
+	put_axes(t, title, 1000);
 	for (uint32_t i = 0; i < t->flows; i++) {
 		t->name(t, i, name, sizeof(name));
-		curve(t, value, i, colour(i), name);
+		put_curve(t, value, i, curve_colour(i), name);
 	}
 }
 
-static void level(struct plot *t, uint32_t v, const char *name)
+static void put_queue_level(struct plot *t, uint32_t v, const char *name)
 {
 	uint32_t y = y_of(t, v);
 
@@ -184,27 +185,27 @@ static void level(struct plot *t, uint32_t v, const char *name)
 
 static void queue_panel(struct plot *t)
 {
-	uint64_t most = highest(t, queue_of, 2);
+	uint64_t most = highest_value(t, queue_of, 2);
 
-	panel(t, 3, most < t->ecn_max ? t->ecn_max : most);
-	axes(t, "queue, KiB: mean and largest that packets met", 1024);
-	curve(t, queue_of, 1, "#aaaaaa", "largest");
-	curve(t, queue_of, 0, colour(0), "mean");
-	level(t, t->ecn_min, "ECN min");
-	level(t, t->ecn_max, "ECN max");
-	level(t, t->queue, "full");
+	begin_panel(t, 3, most < t->ecn_max ? t->ecn_max : most);
+	put_axes(t, "queue, KiB: mean and largest that packets met", 1024);
+	put_curve(t, queue_of, 1, "#aaaaaa", "largest");
+	put_curve(t, queue_of, 0, curve_colour(0), "mean");
+	put_queue_level(t, t->ecn_min, "ECN min");
+	put_queue_level(t, t->ecn_max, "ECN max");
+	put_queue_level(t, t->queue, "full");
 }
 
 static void event_panel(struct plot *t)
 {
 	char title[96];
 
-	panel(t, 4, highest(t, events, 3));
+	begin_panel(t, 4, highest_value(t, event_count, 3));
 	snprintf(title, sizeof(title), "packets marked (blue), CNPs (red), %s (green)", t->lost);
-	axes(t, title, 1);
-	curve(t, events, 0, colour(0), "marked");
-	curve(t, events, 1, colour(1), "CNPs");
-	curve(t, events, 2, colour(2), t->lost);
+	put_axes(t, title, 1);
+	put_curve(t, event_count, 0, curve_colour(0), "marked");
+	put_curve(t, event_count, 1, curve_colour(1), "CNPs");
+	put_curve(t, event_count, 2, curve_colour(2), t->lost);
 }
 
 static void time_axis(struct plot *t)
@@ -252,7 +253,7 @@ void plot_cell(FILE *out, uint64_t v)
 }
 
 /* Dark where the reader's system is; as wide as the window, 1000 pixels at most. */
-static void head(struct plot *t)
+static void put_page_head(struct plot *t)
 {
 	fputs("<!DOCTYPE html>\n<html lang=\"en\"><head><meta charset=\"utf-8\">"
 	      "<meta name=\"viewport\" content=\"width=device-width\"><title>",
@@ -273,14 +274,14 @@ static void head(struct plot *t)
 	fputs("</p>\n", t->out);
 }
 
-static void legend(struct plot *t)
+static void put_legend(struct plot *t)
 {
 	char name[96];
 
 	fputs("<p>", t->out);
 	for (uint32_t i = 0; i < t->flows; i++) {
 		t->name(t, i, name, sizeof(name));
-		fprintf(t->out, "<span style=\"color:%s\">&#9632;</span> ", colour(i));
+		fprintf(t->out, "<span style=\"color:%s\">&#9632;</span> ", curve_colour(i));
 		plot_text(t->out, name);
 		fputs(i + 1 < t->flows ? " &nbsp; " : "", t->out);
 	}
@@ -292,8 +293,8 @@ void plot_write(struct plot *t)
 	t->time = 0;
 	for (uint32_t k = 0; k < t->n; k++)
 		t->time += t->p[k].ns;
-	head(t);
-	legend(t);
+	put_page_head(t);
+	put_legend(t);
 	fprintf(t->out,
 		"<svg viewBox=\"0 0 %u %u\" xmlns=\"http://www.w3.org/2000/svg\">\n"
 		"<style>text{font:12px sans-serif;fill:var(--ink)}.t{font-weight:bold}"
@@ -301,10 +302,10 @@ void plot_write(struct plot *t)
 		".f{fill:none;stroke:var(--frame)}.c{fill:none;stroke-width:1.3}"
 		".l{stroke:#d9463e;stroke-dasharray:5 4}</style>\n",
 		LEFT + WIDTH + 20, 40 + PANELS * (HEIGHT + GAP) + 20);
-	flow_panel(t, 0, t->goodput, goodput);
+	flow_panel(t, 0, t->goodput, flow_goodput);
 	flow_panel(t, 1, "rate that the algorithm allows, Mbit/s; at the edge: not limited",
-		   allowed);
-	flow_panel(t, 2, "round trip, us", round_trip);
+		   flow_allowed_rate);
+	flow_panel(t, 2, "round trip, us", flow_round_trip);
 	queue_panel(t);
 	event_panel(t);
 	time_axis(t);

@@ -50,13 +50,13 @@ static uint64_t thread_time(void)
 	return program.now / 1000;
 }
 
-static void print_text(const char *text, uint64_t len)
+static void print_program_text(const char *text, uint64_t len)
 {
 	fwrite(text, 1, len, stderr);
 }
 
 /* The formats are in the host program. */
-static void trace(uint32_t format, const uint64_t words[5])
+static void drop_trace(uint32_t format, const uint64_t words[5])
 {
 	(void)format;
 	(void)words;
@@ -99,8 +99,8 @@ static const struct dpa_dev_ops *make_ops(void)
 	ops.num_threads = num_threads;
 	ops.thread_time = thread_time;
 	ops.trace_flush = trace_flush;
-	ops.pcc_print = print_text;
-	ops.pcc_trace = trace;
+	ops.pcc_print = print_program_text;
+	ops.pcc_trace = drop_trace;
 	ops.pcc_port_bytes = port_bytes;
 	ops.pcc_probe_header = no_header;
 	ops.pcc_probe_dscp = no_dscp;
@@ -109,26 +109,26 @@ static const struct dpa_dev_ops *make_ops(void)
 
 /* ------------------------------------------------------------------------------ faults */
 
-static void put(const char *text)
+static void write_stderr(const char *text)
 {
 	if (write(STDERR_FILENO, text, strlen(text)) < 0)
 		return;
 }
 
-static void on_fault(int sig)
+static void on_program_fault(int sig)
 {
-	put("dpactl: ");
-	put(program.path);
-	put(sig == SIGFPE   ? ": the program divided by zero\n"
-	    : sig == SIGILL ? ": the program trapped\n"
-			    : ": the program used an address that is not there\n");
+	write_stderr("dpactl: ");
+	write_stderr(program.path);
+	write_stderr(sig == SIGFPE   ? ": the program divided by zero\n"
+		     : sig == SIGILL ? ": the program trapped\n"
+				     : ": the program used an address that is not there\n");
 	_exit(EXIT_WRONG);
 }
 
 static void catch_faults(void)
 {
 	static const int sigs[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL};
-	struct sigaction sa = {.sa_handler = on_fault, .sa_flags = SA_ONSTACK};
+	struct sigaction sa = {.sa_handler = on_program_fault, .sa_flags = SA_ONSTACK};
 	stack_t st = {.ss_size = 65536};
 
 	st.ss_sp = malloc(st.ss_size);
@@ -142,7 +142,7 @@ static void catch_faults(void)
 
 typedef void entry_fn(uint64_t arg);
 
-static entry_fn *find_entry(const char *name)
+static entry_fn *find_program_entry(const char *name)
 {
 	for (uint64_t i = 0; i < program.image->num_entries; i++)
 		if (strcmp(program.image->entries[i].name, name) == 0)
@@ -152,7 +152,7 @@ static entry_fn *find_entry(const char *name)
 }
 
 /* With a slash: dlopen() must not look in the library path. */
-static void load(const char *path)
+static void load_image(const char *path)
 {
 	char *full = realpath(path, NULL);
 	void *dl;
@@ -170,8 +170,8 @@ static void load(const char *path)
 	*program.image->ops = make_ops();
 }
 
-static uint32_t answer(void *arg, uint64_t now, const struct dpa_pcc_report *r, uint32_t ctxt[12],
-		       uint32_t rate, bool *probe)
+static uint32_t answer_report(void *arg, uint64_t now, const struct dpa_pcc_report *r,
+			      uint32_t ctxt[12], uint32_t rate, bool *probe)
 {
 	struct dpa_pcc_item *it = &program.batch.item[0];
 
@@ -201,17 +201,18 @@ void sim_program_load(const char *path, struct dpa_sim_program *out)
 {
 	struct dpa_pcc_words words;
 
-	load(path);
-	program.events = find_entry(DPA_PCC_ENTRY_EVENTS);
+	load_image(path);
+	program.events = find_program_entry(DPA_PCC_ENTRY_EVENTS);
 	catch_faults();
-	find_entry(DPA_PCC_ENTRY_INIT)((uintptr_t)&program.init);
+	find_program_entry(DPA_PCC_ENTRY_INIT)((uintptr_t)&program.init);
 	for (uint32_t i = 0; i < DPA_PCC_USER_SLOTS; i++) {
 		words.counters[i] = program.counters[i];
 		words.params[i] = program.params[i];
 		for (uint32_t k = 0; k < DPA_PCC_PARAMS; k++)
 			program.params[i][k] = program.init.slots[i].params[k].value;
 	}
-	find_entry(DPA_PCC_ENTRY_BIND)((uintptr_t)&words);
-	*out = (struct dpa_sim_program){
-		.answer = answer, .slot = acting_slot(), .disabled = program.init.disabled_events};
+	find_program_entry(DPA_PCC_ENTRY_BIND)((uintptr_t)&words);
+	*out = (struct dpa_sim_program){.answer = answer_report,
+					.slot = acting_slot(),
+					.disabled = program.init.disabled_events};
 }

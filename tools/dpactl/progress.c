@@ -23,7 +23,7 @@ bool progress_due(const struct progress *p)
 }
 
 /* Columns of the line. The last one stays free: a terminal may wrap the line there. */
-static uint32_t room(void)
+static uint32_t line_columns(void)
 {
 	struct winsize w;
 
@@ -35,7 +35,7 @@ static uint32_t room(void)
 /* Writes the line over the last one, with room for ^C; spaces remove what that had more. */
 static void write_over(struct progress *p, const char *line)
 {
-	const uint32_t len = (uint32_t)strnlen(line, room() - CTRL_C);
+	const uint32_t len = (uint32_t)strnlen(line, line_columns() - CTRL_C);
 
 	fprintf(stderr, "\r%.*s", (int)len, line);
 	if (p->len > len)
@@ -65,7 +65,7 @@ void progress_show(struct progress *p, const char *fmt, ...)
 
 void progress_clear(struct progress *p)
 {
-	const uint32_t most = room();
+	const uint32_t most = line_columns();
 
 	if (!p->len)
 		return;

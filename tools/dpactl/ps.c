@@ -5,7 +5,7 @@
 #include <board/mr_way.h>
 #include "dpactl.h"
 
-static bool is_wanted(struct ctl *c, uint32_t pid)
+static bool is_listed_pid(struct ctl *c, uint32_t pid)
 {
 	for (int i = 0; i < c->npids; i++)
 		if (c->pids[i] == pid)
@@ -30,7 +30,7 @@ bool qp_read(struct ctl *c, uint32_t index, struct qp *q)
 
 typedef void qp_fn(void *arg, const struct qp *q);
 
-static void each_qp(struct ctl *c, const struct proc *p, qp_fn *fn, void *arg)
+static void each_proc_qp(struct ctl *c, const struct proc *p, qp_fn *fn, void *arg)
 {
 	struct qp q;
 
@@ -41,7 +41,7 @@ static void each_qp(struct ctl *c, const struct proc *p, qp_fn *fn, void *arg)
 
 typedef void cq_fn(void *arg, const struct dpa_board_cqinfo *cq);
 
-static void each_cq(struct ctl *c, const struct proc *p, cq_fn *fn, void *arg)
+static void each_proc_cq(struct ctl *c, const struct proc *p, cq_fn *fn, void *arg)
 {
 	struct dpa_board_cqinfo *from = dpa_board_cqinfo(c->b, p->slot);
 
@@ -77,7 +77,7 @@ static void judge_way(const struct proc *p, struct mr *mr)
 }
 
 /* One that is not whole is not shown: its key is written last, and first taken away. How many. */
-static uint32_t each_mr(struct ctl *c, const struct proc *p, mr_fn *fn, void *arg)
+static uint32_t each_proc_mr(struct ctl *c, const struct proc *p, mr_fn *fn, void *arg)
 {
 	struct dpa_board_mrinfo *from = dpa_board_mrinfo(c->b, p->slot);
 	uint32_t n = 0;
@@ -195,11 +195,11 @@ static struct json_object *proc_json(struct ctl *c, const struct proc *p)
 	json_add_num(o, "nqp", p->nqp);
 	json_add_num(o, "ncq", p->ncq);
 	json_add_num(o, "nmr", p->nmr);
-	each_qp(c, p, qp_json, qps);
-	each_cq(c, p, cq_json, cqs);
+	each_proc_qp(c, p, qp_json, qps);
+	each_proc_cq(c, p, cq_json, cqs);
 	json_object_object_add(o, "qps", qps);
 	json_object_object_add(o, "cqs", cqs);
-	each_mr(c, p, mr_json, mrs);
+	each_proc_mr(c, p, mr_json, mrs);
 	json_object_object_add(o, "mrs", mrs);
 	cm_json(c, p, o);
 	return o;
@@ -263,7 +263,7 @@ static void mr_text(void *arg, const struct mr *mr)
 	       *mr->why ? mr->why : "-");
 }
 
-static void print_text(struct ctl *c, const struct proc *p, uint32_t n)
+static void print_procs(struct ctl *c, const struct proc *p, uint32_t n)
 {
 	struct table qps = {0}, cqs = {0}, mrs = {0};
 
@@ -272,17 +272,17 @@ static void print_text(struct ctl *c, const struct proc *p, uint32_t n)
 		proc_text(&p[i]);
 	for (uint32_t i = 0; i < n; i++) {
 		qps.p = &p[i];
-		each_qp(c, &p[i], qp_text, &qps);
+		each_proc_qp(c, &p[i], qp_text, &qps);
 	}
 	for (uint32_t i = 0; i < n; i++) {
 		cqs.p = &p[i];
-		each_cq(c, &p[i], cq_text, &cqs);
+		each_proc_cq(c, &p[i], cq_text, &cqs);
 	}
 	for (uint32_t i = 0; i < n; i++) {
 		uint32_t shown;
 
 		mrs.p = &p[i];
-		shown = each_mr(c, &p[i], mr_text, &mrs);
+		shown = each_proc_mr(c, &p[i], mr_text, &mrs);
 		if (shown == DPA_BOARD_MRINFO && p[i].nmr > shown)
 			printf("           %7u  ... and %u more regions and windows\n", p[i].pid,
 			       p[i].nmr - shown);
@@ -297,13 +297,13 @@ void cmd_ps(struct ctl *c)
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < DPA_BOARD_PROCS; i++)
-		if (proc_read(c, i, &p[n]) && is_wanted(c, p[n].pid))
+		if (proc_read(c, i, &p[n]) && is_listed_pid(c, p[n].pid))
 			n++;
 	ask_peers(c, p, n);
 	if (c->npids && n == 0)
 		die(EXIT_NONE, "no such process on the adapter instance");
 	if (!c->json) {
-		print_text(c, p, n);
+		print_procs(c, p, n);
 		return;
 	}
 	list = json_object_new_array();

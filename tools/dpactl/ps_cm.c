@@ -5,7 +5,7 @@
 #include "dpactl.h"
 
 /* enum dpav_cm_state of the driver, which is Linux's enum ib_cm_state but for the last. */
-static const char *state_name(uint32_t state)
+static const char *cm_state_name(uint32_t state)
 {
 	static const char *const names[] = {
 		"IDLE",		"REQ_SENT",	 "MRA_REQ_RCVD",  "REP_RCVD",
@@ -111,7 +111,7 @@ static void id_json(void *arg, const struct dpa_gsi_id *id)
 
 	json_add_num(o, "local_id", id->local_id);
 	json_add_num(o, "remote_id", id->remote_id);
-	json_add(o, "state", state_name(id->state));
+	json_add(o, "state", cm_state_name(id->state));
 	json_add_num(o, "id", id->id);
 	json_add_num(o, "remote_qpn", id->remote_qpn);
 	json_add(o, "addr", gid_text(id->addr.sgid, text, sizeof(text)));
@@ -162,7 +162,8 @@ static void id_text(void *arg, const struct dpa_gsi_id *id)
 		printf("\n  LOCAL    REMOTE      PID  STATE          PEER QP  FROM AND TO\n");
 	t->head = true;
 	printf(" %08x  %08x  %7u  %-13s  %06x   %s, %s\n", id->local_id, id->remote_id, t->p->pid,
-	       state_name(id->state), id->remote_qpn, gid_text(id->addr.sgid, from, sizeof(from)),
+	       cm_state_name(id->state), id->remote_qpn,
+	       gid_text(id->addr.sgid, from, sizeof(from)),
 	       gid_text(id->addr.dgid, to, sizeof(to)));
 }
 

@@ -14,7 +14,7 @@
 
 /* ------------------------------------------------------------------------- CSV */
 
-static struct flow_out shared_part(const struct rec_stat *f, uint64_t ns)
+static struct flow_out record_flow_out(const struct rec_stat *f, uint64_t ns)
 {
 	return (struct flow_out){.ns = ns,
 				 .bytes = f->bytes,
@@ -25,10 +25,11 @@ static struct flow_out shared_part(const struct rec_stat *f, uint64_t ns)
 				 .window = f->window};
 }
 
-static void csv_flow(FILE *out, const struct recorder *r, const struct rec_sample *s, uint32_t i)
+static void record_csv_flow(FILE *out, const struct recorder *r, const struct rec_sample *s,
+			    uint32_t i)
 {
 	const struct rec_stat *f = &s->flow[i];
-	const struct flow_out part = shared_part(f, s->ns);
+	const struct flow_out part = record_flow_out(f, s->ns);
 
 	plot_fixed(out, s->at, 6);
 	fprintf(out, ",%u,%u,%u,", i, r->flow[i].pid, r->flow[i].qpn);
@@ -38,14 +39,14 @@ static void csv_flow(FILE *out, const struct recorder *r, const struct rec_sampl
 		(unsigned long long)s->queue_max);
 }
 
-static void write_csv(FILE *out, const struct recorder *r)
+static void write_record_csv(FILE *out, const struct recorder *r)
 {
 	fputs("time_ms,flow,pid,qpn,sent_mbps,rate_mbps,window_bytes,rtt_us,rtt_max_us,acks,marked,"
 	      "cnps,losses,queue_bytes,queue_max_bytes\n",
 	      out);
 	for (uint32_t k = 0; k < r->n; k++)
 		for (uint32_t i = 0; i < r->flows; i++)
-			csv_flow(out, r, &r->sample[k], i);
+			record_csv_flow(out, r, &r->sample[k], i);
 }
 
 /* ------------------------------------------------------------------------ JSON */
@@ -53,7 +54,7 @@ static void write_csv(FILE *out, const struct recorder *r)
 static struct json_object *stat_json(const struct rec_stat *f)
 {
 	struct json_object *o = json_object_new_object();
-	const struct flow_out part = shared_part(f, 0);
+	const struct flow_out part = record_flow_out(f, 0);
 
 	flow_json(o, &part);
 	json_add_num(o, "acks", f->acks);
@@ -77,7 +78,7 @@ static struct json_object *sample_json(const struct recorder *r, const struct re
 	return o;
 }
 
-static void write_json(FILE *out, const struct recorder *r)
+static void write_record_json(FILE *out, const struct recorder *r)
 {
 	struct json_object *o = json_object_new_object(), *flows = json_object_new_array(),
 			   *samples = json_object_new_array();
@@ -102,14 +103,14 @@ static void write_json(FILE *out, const struct recorder *r)
 
 /* ------------------------------------------------------------------------ page */
 
-static void flow_name(const struct plot *t, uint32_t flow, char *to, size_t len)
+static void record_flow_name(const struct plot *t, uint32_t flow, char *to, size_t len)
 {
 	const struct recorder *r = t->arg;
 
 	rec_name(&r->flow[flow], to, len);
 }
 
-static void counters(const struct plot *t)
+static void counters_table(const struct plot *t)
 {
 	const struct recorder *r = t->arg;
 	char name[96];
@@ -133,7 +134,7 @@ static void counters(const struct plot *t)
 	fputs("</table>\n", t->out);
 }
 
-static void gather(struct plot *t, const struct recorder *r)
+static void gather_record_points(struct plot *t, const struct recorder *r)
 {
 	uint32_t each = (r->n + PLOT_POINTS - 1) / PLOT_POINTS;
 
@@ -161,7 +162,7 @@ static void gather(struct plot *t, const struct recorder *r)
 }
 
 /* The network that was asked of all processes: its thresholds. */
-static void network(struct ctl *c, struct plot *t, char *text, size_t len)
+static void describe_network(struct ctl *c, struct plot *t, char *text, size_t len)
 {
 	char spec[DPA_BOARD_ASK_TEXT] = "";
 	struct dpa_link_spec l;
@@ -190,22 +191,23 @@ static void write_page(FILE *out, struct recorder *r)
 			 .lost = "losses",
 			 .flows = r->flows,
 			 .arg = r,
-			 .name = flow_name,
-			 .tables = counters};
+			 .name = record_flow_name,
+			 .tables = counters_table};
 
-	network(r->c, &t, net, sizeof(net));
+	describe_network(r->c, &t, net, sizeof(net));
 	if (r->missed)
 		snprintf(lost, sizeof(lost), "; " MISSED, r->missed, REC_FLOWS);
 	snprintf(about, sizeof(about), "%u flows, %llu ms; %s%s", r->flows,
 		 (unsigned long long)((r->last - r->begin) / 1000000), net, lost);
-	gather(&t, r);
+	gather_record_points(&t, r);
 	plot_write(&t);
 	plot_free(&t);
 }
 
 /* ---------------------------------------------------------------------- record */
 
-static void show_progress(struct progress *p, const struct recorder *r, const struct rec_sample *s)
+static void show_record_progress(struct progress *p, const struct recorder *r,
+				 const struct rec_sample *s)
 {
 	uint64_t bytes = 0;
 
@@ -235,7 +237,7 @@ void pcc_record(struct ctl *c)
 	do {
 		more = rec_sample(r, &s);
 		rec_keep(r, &s);
-		show_progress(&p, r, &s);
+		show_record_progress(&p, r, &s);
 	} while (more && (!c->seconds || s.at < c->seconds * UINT64_C(1000000000)));
 	progress_clear(&p);
 	if (!r->flows)
@@ -247,9 +249,9 @@ void pcc_record(struct ctl *c)
 	if (flow_ends_with(to, ".html"))
 		write_page(out, r);
 	else if (c->json || flow_ends_with(to, ".json"))
-		write_json(out, r);
+		write_record_json(out, r);
 	else
-		write_csv(out, r);
+		write_record_csv(out, r);
 	if (out != stdout && fclose(out))
 		die(EXIT_NONE, "%s: %s", to, strerror(errno));
 	rec_end(r);

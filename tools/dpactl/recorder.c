@@ -15,13 +15,13 @@
 
 static volatile sig_atomic_t stop;
 
-static void on_signal(int sig)
+static void on_record_signal(int sig)
 {
 	(void)sig;
 	stop = 1;
 }
 
-static uint64_t now_ns(void)
+static uint64_t recorder_now_ns(void)
 {
 	struct timespec ts;
 
@@ -29,12 +29,12 @@ static uint64_t now_ns(void)
 	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
 }
 
-static uint32_t load(_Atomic uint32_t *from)
+static uint32_t load_flow_u32(_Atomic uint32_t *from)
 {
 	return atomic_load_explicit(from, memory_order_relaxed);
 }
 
-static uint64_t load_long(_Atomic uint64_t *from)
+static uint64_t load_flow_u64(_Atomic uint64_t *from)
 {
 	return atomic_load_explicit(from, memory_order_relaxed);
 }
@@ -43,14 +43,14 @@ static uint64_t load_long(_Atomic uint64_t *from)
 
 static void read_record(struct dpa_board_pcc_flow *f, struct rec_stat *s)
 {
-	*s = (struct rec_stat){.bytes = load_long(&f->bytes),
-			       .rtt_sum = load_long(&f->rtt_sum),
-			       .rate = load_long(&f->rate),
-			       .rtt_num = load(&f->rtt_num),
-			       .window = load(&f->window),
-			       .acks = load(&f->acks),
-			       .cnps = load(&f->cnps),
-			       .losses = load(&f->losses)};
+	*s = (struct rec_stat){.bytes = load_flow_u64(&f->bytes),
+			       .rtt_sum = load_flow_u64(&f->rtt_sum),
+			       .rate = load_flow_u64(&f->rate),
+			       .rtt_num = load_flow_u32(&f->rtt_num),
+			       .window = load_flow_u32(&f->window),
+			       .acks = load_flow_u32(&f->acks),
+			       .cnps = load_flow_u32(&f->cnps),
+			       .losses = load_flow_u32(&f->losses)};
 }
 
 /* The destination's marks: 0 where it is not of this adapter instance. */
@@ -58,10 +58,10 @@ static uint32_t read_marked(struct ctl *c, uint32_t dest)
 {
 	struct dpa_board_pcc_flow *f = dpa_board_pcc_flow_of(c->b, dest);
 
-	return f && dest >> 16 == c->b->board_num ? load(&f->marked) : 0;
+	return f && dest >> 16 == c->b->board_num ? load_flow_u32(&f->marked) : 0;
 }
 
-static void begin_flow(struct recorder *r, struct rec_flow *f, uint32_t qpn, uint32_t begun)
+static void begin_rec_flow(struct recorder *r, struct rec_flow *f, uint32_t qpn, uint32_t begun)
 {
 	struct dpa_board_qpinfo *qi = dpa_board_qpinfo(r->c->b, qpn);
 	struct proc p;
@@ -80,13 +80,13 @@ static void begin_flow(struct recorder *r, struct rec_flow *f, uint32_t qpn, uin
 }
 
 /* Its QP is gone or is another flow now: it will not do anything any more. */
-static bool has_ended(struct recorder *r, const struct rec_flow *f)
+static bool has_flow_ended(struct recorder *r, const struct rec_flow *f)
 {
 	struct dpa_board_pcc_flow *from = dpa_board_pcc_flow_of(r->c->b, f->qpn);
 	uint32_t slot, gen;
 	struct proc p;
 
-	return !from || load(&from->begun) != f->begun ||
+	return !from || load_flow_u32(&from->begun) != f->begun ||
 	       !dpa_board_qpn_owner(r->c->b, f->qpn, &slot, &gen) || slot != f->slot ||
 	       gen != f->gen || !proc_read(r->c, slot, &p) || !p.alive;
 }
@@ -98,7 +98,7 @@ static bool is_missed(const struct recorder *r, uint32_t qpn, const struct rec_m
 }
 
 /* Counts a flow that there is no room for: once, not at each sample. */
-static void miss(struct recorder *r, uint32_t qpn, const struct rec_missed *m)
+static void miss_flow(struct recorder *r, uint32_t qpn, const struct rec_missed *m)
 {
 	if (is_missed(r, qpn, m))
 		return;
@@ -110,14 +110,14 @@ static void miss(struct recorder *r, uint32_t qpn, const struct rec_missed *m)
  * Room for a flow: of those that ended, the entry of that which sent least. It is removed from the
  * samples that are kept. NULL: none has ended.
  */
-static struct rec_flow *take_room(struct recorder *r)
+static struct rec_flow *take_flow_room(struct recorder *r)
 {
 	struct rec_flow *f = NULL;
 
 	if (r->flows < REC_FLOWS)
 		return &r->flow[r->flows++];
 	for (uint32_t i = 0; i < REC_FLOWS && !r->full; i++)
-		if ((!f || r->flow[i].sum.bytes < f->sum.bytes) && has_ended(r, &r->flow[i]))
+		if ((!f || r->flow[i].sum.bytes < f->sum.bytes) && has_flow_ended(r, &r->flow[i]))
 			f = &r->flow[i];
 	r->full = !f;
 	if (!f)
@@ -131,7 +131,7 @@ static struct rec_flow *take_room(struct recorder *r)
 /* That of the record, a new one if it has none; NULL: no room. */
 static struct rec_flow *find_flow(struct recorder *r, uint32_t qpn, struct dpa_board_pcc_flow *from)
 {
-	struct rec_missed m = {.begun = load(&from->begun)};
+	struct rec_missed m = {.begun = load_flow_u32(&from->begun)};
 	struct rec_flow *f;
 	struct proc p;
 
@@ -146,18 +146,18 @@ static struct rec_flow *find_flow(struct recorder *r, uint32_t qpn, struct dpa_b
 	/* what a dead process left is there until another one cleans up after it */
 	if (!proc_read(r->c, m.slot, &p) || !p.alive)
 		return NULL;
-	f = take_room(r);
+	f = take_flow_room(r);
 	if (!f) {
-		miss(r, qpn, &m);
+		miss_flow(r, qpn, &m);
 		return NULL;
 	}
-	begin_flow(r, f, qpn, m.begun);
+	begin_rec_flow(r, f, qpn, m.begun);
 	f->missed = is_missed(r, qpn, &m);
 	read_record(from, &f->now);
 	return f;
 }
 
-static void add_stat(struct rec_stat *to, const struct rec_stat *d)
+static void add_flow_stat(struct rec_stat *to, const struct rec_stat *d)
 {
 	to->bytes += d->bytes;
 	to->rtt_sum += d->rtt_sum;
@@ -174,7 +174,7 @@ static void add_stat(struct rec_stat *to, const struct rec_stat *d)
 static void take_flow(struct recorder *r, uint32_t qpn, struct rec_sample *out)
 {
 	struct dpa_board_pcc_flow *from = dpa_board_pcc_flow_of(r->c->b, qpn);
-	struct rec_flow *f = from && load_long(&from->bytes) ? find_flow(r, qpn, from) : NULL;
+	struct rec_flow *f = from && load_flow_u64(&from->bytes) ? find_flow(r, qpn, from) : NULL;
 	struct rec_stat s, *d;
 	uint32_t marked;
 
@@ -196,7 +196,7 @@ static void take_flow(struct recorder *r, uint32_t qpn, struct rec_sample *out)
 		.marked = marked - f->seen_marked};
 	f->now = s;
 	f->seen_marked = marked;
-	add_stat(&f->sum, d);
+	add_flow_stat(&f->sum, d);
 }
 
 /* The queues of all processes: the mean length that packets found in one, and the longest. */
@@ -209,8 +209,8 @@ static void take_queues(struct recorder *r, struct rec_sample *out)
 
 		if (!q)
 			continue;
-		sum = load_long(&q->sum);
-		num = load_long(&q->num);
+		sum = load_flow_u64(&q->sum);
+		num = load_flow_u64(&q->num);
 		max = atomic_exchange_explicit(&q->max, 0, memory_order_relaxed);
 		if (r->queue_num[p] && num > r->queue_num[p]) {
 			out->queue_sum += sum - r->queue_sum[p];
@@ -228,27 +228,27 @@ static void take_queues(struct recorder *r, struct rec_sample *out)
 
 /* --------------------------------------------------------------------- samples */
 
-static void ask(struct recorder *r, uint64_t now)
+static void ask_for_records(struct recorder *r, uint64_t now)
 {
 	dpa_board_pcc_record(r->c->b, now, LEASE);
 }
 
 /* Sleeps until then or until a signal, and asks again in time, however long that is. */
-static void wait_until(struct recorder *r, uint64_t due)
+static void wait_for_sample(struct recorder *r, uint64_t due)
 {
-	for (uint64_t now = now_ns(); !stop && now < due; now = now_ns()) {
+	for (uint64_t now = recorder_now_ns(); !stop && now < due; now = recorder_now_ns()) {
 		uint64_t next = due - now < RENEW ? due : now + RENEW;
 		struct timespec ts = {.tv_sec = (time_t)(next / 1000000000),
 				      .tv_nsec = (long)(next % 1000000000)};
 
-		ask(r, now);
+		ask_for_records(r, now);
 		clock_nanosleep(CLOCK_MONOTONIC, TIMER_ABSTIME, &ts, NULL);
 	}
 }
 
 struct recorder *rec_begin(struct ctl *c)
 {
-	struct sigaction sa = {.sa_handler = on_signal};
+	struct sigaction sa = {.sa_handler = on_record_signal};
 	struct recorder *r = calloc(1, sizeof(*r));
 	int rc = dpa_board_pcc_writable(c->b);
 
@@ -260,8 +260,8 @@ struct recorder *rec_begin(struct ctl *c)
 	sigaction(SIGTERM, &sa, NULL);
 	r->c = c;
 	r->interval = INTERVAL;
-	r->begin = r->last = now_ns();
-	ask(r, r->begin);
+	r->begin = r->last = recorder_now_ns();
+	ask_for_records(r, r->begin);
 	return r;
 }
 
@@ -269,14 +269,14 @@ bool rec_sample(struct recorder *r, struct rec_sample *out)
 {
 	uint64_t now;
 
-	wait_until(r, r->last + r->interval);
-	now = now_ns();
+	wait_for_sample(r, r->last + r->interval);
+	now = recorder_now_ns();
 	memset(out, 0, sizeof(*out));
 	out->at = now - r->begin;
 	out->ns = now - r->last;
 	r->last = now;
 	r->full = false;
-	ask(r, now);
+	ask_for_records(r, now);
 	for (uint32_t i = dpa_board_pcc_flow_next(r->c->b, 0); i < DPA_BOARD_QPNS;
 	     i = dpa_board_pcc_flow_next(r->c->b, i + 1))
 		take_flow(r, r->c->b->board_num << 16 | i, out);
@@ -284,7 +284,7 @@ bool rec_sample(struct recorder *r, struct rec_sample *out)
 	return !stop;
 }
 
-static void join(struct rec_sample *to, const struct rec_sample *s, uint32_t flows)
+static void join_samples(struct rec_sample *to, const struct rec_sample *s, uint32_t flows)
 {
 	to->at = s->at;
 	to->ns += s->ns;
@@ -292,7 +292,7 @@ static void join(struct rec_sample *to, const struct rec_sample *s, uint32_t flo
 	to->queue_num += s->queue_num;
 	to->queue_max = s->queue_max > to->queue_max ? s->queue_max : to->queue_max;
 	for (uint32_t i = 0; i < flows; i++)
-		add_stat(&to->flow[i], &s->flow[i]);
+		add_flow_stat(&to->flow[i], &s->flow[i]);
 }
 
 void rec_keep(struct recorder *r, const struct rec_sample *s)
@@ -301,7 +301,7 @@ void rec_keep(struct recorder *r, const struct rec_sample *s)
 		for (uint32_t i = 0; i < REC_MAX / 2; i++) {
 			if (i)
 				r->sample[i] = r->sample[2 * i];
-			join(&r->sample[i], &r->sample[2 * i + 1], r->flows);
+			join_samples(&r->sample[i], &r->sample[2 * i + 1], r->flows);
 		}
 		r->n = REC_MAX / 2;
 		r->interval *= 2;
@@ -314,7 +314,7 @@ void rec_join(struct recorder *r, const struct rec_sample *s)
 	if (!r->n)
 		r->sample[r->n++] = *s;
 	else
-		join(&r->sample[r->n - 1], s, r->flows);
+		join_samples(&r->sample[r->n - 1], s, r->flows);
 }
 
 void rec_end(struct recorder *r)

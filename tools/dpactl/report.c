@@ -25,7 +25,7 @@
 #define MOST_EVENTS 4000000
 
 /* The JSON of a command. */
-static struct json_object *section(command_fn *fn, struct ctl *c)
+static struct json_object *command_json(command_fn *fn, struct ctl *c)
 {
 	struct json_object *o = NULL;
 
@@ -35,7 +35,7 @@ static struct json_object *section(command_fn *fn, struct ctl *c)
 	return o;
 }
 
-static struct json_object *machine(void)
+static struct json_object *machine_json(void)
 {
 	struct json_object *o = json_object_new_object();
 	struct utsname u;
@@ -54,7 +54,7 @@ static struct json_object *machine(void)
 }
 
 /* The requests of tools to all processes. */
-static struct json_object *requests(struct ctl *c)
+static struct json_object *requests_json(struct ctl *c)
 {
 	static const char *const names[] = {[DPA_ASK_FAULT] = "fault", [DPA_ASK_LINK] = "link"};
 	struct json_object *o = json_object_new_object();
@@ -100,7 +100,7 @@ static bool is_work(const struct trace_rec *r)
 }
 
 /* When an event was over, in ns. Code of the DPA that still runs is over when the recording is. */
-static uint64_t end_of(const struct store *s, const struct trace_rec *r)
+static uint64_t event_end_ns(const struct store *s, const struct trace_rec *r)
 {
 	const bool runs = r->e.kind == DPA_TRACE_DPA && r->e.code < DPA_TRACE_LAUNCH;
 	const uint64_t end = runs ? dpa_run_end(s, r) : 0;
@@ -121,13 +121,13 @@ static void keep_seconds(struct store *s)
 	if (!keep)
 		die(EXIT_NONE, "no memory");
 	for (size_t i = 0; i < s->n; i++) {
-		const uint64_t at = end_of(s, &s->rec[i]);
+		const uint64_t at = event_end_ns(s, &s->rec[i]);
 
 		if (at < s->first.ns && at > worked[s->rec[i].proc] && is_work(&s->rec[i]))
 			worked[s->rec[i].proc] = at;
 	}
 	for (size_t i = 0; i < s->n; i++) {
-		const uint64_t at = end_of(s, &s->rec[i]), end = worked[s->rec[i].proc];
+		const uint64_t at = event_end_ns(s, &s->rec[i]), end = worked[s->rec[i].proc];
 
 		keep[i] = at + SECOND >= s->first.ns || (at <= end && at + SECOND >= end);
 	}
@@ -139,26 +139,26 @@ static void keep_seconds(struct store *s)
 }
 
 /* Returns all of the report but the timeline. */
-static struct json_object *sections(struct ctl *c)
+static struct json_object *report_json(struct ctl *c)
 {
 	struct json_object *o = json_object_new_object();
 
 	c->json = c->all = true;
-	json_object_object_add(o, "about", machine());
-	json_object_object_add(o, "config", section(cmd_config, c));
-	json_object_object_add(o, "status", section(cmd_status, c));
+	json_object_object_add(o, "about", machine_json());
+	json_object_object_add(o, "config", command_json(cmd_config, c));
+	json_object_object_add(o, "status", command_json(cmd_status, c));
 	if (c->b) {
-		json_object_object_add(o, "requests", requests(c));
-		json_object_object_add(o, "ps", section(cmd_ps, c));
-		json_object_object_add(o, "counters", section(cmd_counters, c));
-		json_object_object_add(o, "errors", section(cmd_errors, c));
+		json_object_object_add(o, "requests", requests_json(c));
+		json_object_object_add(o, "ps", command_json(cmd_ps, c));
+		json_object_object_add(o, "counters", command_json(cmd_counters, c));
+		json_object_object_add(o, "errors", command_json(cmd_errors, c));
 	}
 	c->all = false; /* the timeline: not all events */
 	return o;
 }
 
 /* False: there is no timeline, and the report has the reason. */
-static bool record(struct ctl *c, struct store *s, struct json_object *o)
+static bool record_timeline(struct ctl *c, struct store *s, struct json_object *o)
 {
 	const char *why;
 
@@ -269,8 +269,8 @@ void cmd_report(struct ctl *c)
 {
 	static struct output o;
 	static struct store s;
-	struct json_object *all = sections(c);
-	const bool recorded = record(c, &s, all);
+	struct json_object *all = report_json(c);
+	const bool recorded = record_timeline(c, &s, all);
 	struct progress p;
 
 	open_output(&o, c->to);

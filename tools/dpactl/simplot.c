@@ -24,7 +24,7 @@ static void add_sample(struct plot_point *p, const struct dpa_sim_sample *x, uin
 	}
 }
 
-static void gather(struct plot *t, struct sim_run *r)
+static void gather_sim_points(struct plot *t, struct sim_run *r)
 {
 	uint64_t samples = (r->s.time + r->s.sample - 1) / r->s.sample;
 	uint64_t each = (samples + PLOT_POINTS - 1) / PLOT_POINTS, k = 0;
@@ -35,7 +35,7 @@ static void gather(struct plot *t, struct sim_run *r)
 		add_sample(&t->p[k / each], &x, r->s.n);
 }
 
-static void flow_name(const struct plot *t, uint32_t flow, char *to, size_t len)
+static void sim_flow_name(const struct plot *t, uint32_t flow, char *to, size_t len)
 {
 	const struct sim_run *r = t->arg;
 
@@ -88,13 +88,13 @@ void sim_plot(FILE *out, struct sim_run *r)
 			 .ecn_max = r->s.link.ecn_max,
 			 .queue = r->s.link.queue,
 			 .arg = r,
-			 .name = flow_name,
+			 .name = sim_flow_name,
 			 .tables = latency_table};
 
 	l.rule[0] = r->s.link;
 	dpa_link_text(&l, spec, sizeof(spec));
 	snprintf(about, sizeof(about), "%u flows, path MTU %u; link %s", r->s.n, r->s.mtu, spec);
-	gather(&t, r);
+	gather_sim_points(&t, r);
 	plot_write(&t);
 	plot_free(&t);
 }

@@ -15,7 +15,7 @@
 #define TEXT_MAX    (1u << 20)
 #define SAMPLES_MAX 1000000u
 
-static char *read_text(const char *path)
+static char *read_scenario(const char *path)
 {
 	FILE *in = strcmp(path, "-") == 0 ? stdin : fopen(path, "re");
 	char *text = malloc(TEXT_MAX + 1);
@@ -45,7 +45,7 @@ static void csv_head(FILE *out)
 	      out);
 }
 
-static struct flow_out shared_part(const struct dpa_sim_sample *x, uint32_t i)
+static struct flow_out sim_flow_out(const struct dpa_sim_sample *x, uint32_t i)
 {
 	const struct dpa_sim_flow_stat *f = &x->flow[i];
 
@@ -58,10 +58,10 @@ static struct flow_out shared_part(const struct dpa_sim_sample *x, uint32_t i)
 				 .window = f->window};
 }
 
-static void csv_flow(FILE *out, const struct dpa_sim_sample *x, uint32_t i)
+static void sim_csv_flow(FILE *out, const struct dpa_sim_sample *x, uint32_t i)
 {
 	const struct dpa_sim_flow_stat *f = &x->flow[i];
-	const struct flow_out part = shared_part(x, i);
+	const struct flow_out part = sim_flow_out(x, i);
 
 	plot_fixed(out, x->at, 6);
 	fprintf(out, ",%u,", i);
@@ -80,7 +80,7 @@ static void csv_flow(FILE *out, const struct dpa_sim_sample *x, uint32_t i)
 static struct json_object *flow_object(const struct dpa_sim_sample *x, uint32_t i)
 {
 	const struct dpa_sim_flow_stat *f = &x->flow[i];
-	const struct flow_out part = shared_part(x, i);
+	const struct flow_out part = sim_flow_out(x, i);
 	struct json_object *o = json_object_new_object();
 
 	json_add_num(o, "flow", i);
@@ -143,17 +143,17 @@ static void json_end(FILE *out, const struct sim_run *r)
 
 /* -------------------------------------------------------------------- the run */
 
-static void write_csv(FILE *out, struct sim_run *r)
+static void write_sim_csv(FILE *out, struct sim_run *r)
 {
 	struct dpa_sim_sample x;
 
 	csv_head(out);
 	while (dpa_sim_run(r->sim, &x))
 		for (uint32_t i = 0; i < r->s.n; i++)
-			csv_flow(out, &x, i);
+			sim_csv_flow(out, &x, i);
 }
 
-static void write_json(FILE *out, struct sim_run *r)
+static void write_sim_json(FILE *out, struct sim_run *r)
 {
 	struct dpa_sim_sample x;
 	bool first = true;
@@ -175,9 +175,9 @@ static void write_run(struct ctl *c, FILE *out, struct sim_run *r)
 	if (c->to && flow_ends_with(c->to, ".html"))
 		sim_plot(out, r);
 	else if (c->json || (c->to && flow_ends_with(c->to, ".json")))
-		write_json(out, r);
+		write_sim_json(out, r);
 	else
-		write_csv(out, r);
+		write_sim_csv(out, r);
 }
 
 static void load_program(const struct ctl *c, struct sim_run *r)
@@ -195,7 +195,7 @@ static void load_program(const struct ctl *c, struct sim_run *r)
 void cmd_simulate(struct ctl *c)
 {
 	static struct sim_run r;
-	char err[512], *text = read_text(c->file);
+	char err[512], *text = read_scenario(c->file);
 	FILE *out = stdout;
 
 	if (!dpa_sim_parse(text, &r.s, err, sizeof(err)))

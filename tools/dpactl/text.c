@@ -42,7 +42,7 @@ void printable(char *text, size_t len)
 			*text = '?';
 }
 
-static void copy_text(char *to, const char *from, size_t len)
+static void copy_proc_text(char *to, const char *from, size_t len)
 {
 	memcpy(to, from, len);
 	printable(to, len);
@@ -66,17 +66,17 @@ bool proc_read(struct ctl *c, uint32_t slot, struct proc *p)
 		.nmr = from->nmr,
 	};
 	p->alive = dpa_board_alive(c->b, slot, p->gen);
-	copy_text(p->comm, from->comm, sizeof(p->comm));
-	copy_text(p->version, from->lib_version, sizeof(p->version));
+	copy_proc_text(p->comm, from->comm, sizeof(p->comm));
+	copy_proc_text(p->version, from->lib_version, sizeof(p->version));
 	return true;
 }
 
-static const char *name_of(const char *const *names, size_t n, uint32_t i)
+static const char *name_of_value(const char *const *names, size_t n, uint32_t i)
 {
 	return i < n && names[i] ? names[i] : "?";
 }
 
-#define NAME_OF(names, i) name_of(names, sizeof(names) / sizeof((names)[0]), i)
+#define NAME_OF(names, i) name_of_value(names, sizeof(names) / sizeof((names)[0]), i)
 
 const char *qp_type_name(uint32_t type)
 {

@@ -16,7 +16,7 @@ struct slot {
 static struct proc procs[DPA_BOARD_PROCS];
 static bool have[DPA_BOARD_PROCS];
 
-static void read_procs(struct ctl *c)
+static void read_uar_procs(struct ctl *c)
 {
 	for (uint32_t i = 0; i < DPA_BOARD_PROCS; i++)
 		have[i] = proc_read(c, i, &procs[i]);
@@ -87,7 +87,7 @@ static uint32_t next_page(struct ctl *c)
 	return __atomic_load_n(&c->b->shm->head.list.next, __ATOMIC_RELAXED);
 }
 
-static void slot_json(void *arg, const struct slot *s)
+static void uar_slot_json(void *arg, const struct slot *s)
 {
 	struct json_object *o = json_object_new_object();
 
@@ -114,7 +114,7 @@ static void uar_json(struct ctl *c)
 	json_add_num(o, "page_size", DPA_UAR_PAGE_SIZE);
 	json_add_num(o, "slots_per_page", DPA_UAR_SLOTS);
 	json_add_num(o, "next_page", next_page(c));
-	each_slot(c, slot_json, slots);
+	each_slot(c, uar_slot_json, slots);
 	json_object_object_add(o, "slots", slots);
 	print_json(o);
 }
@@ -157,7 +157,7 @@ void cmd_uar(struct ctl *c)
 	uint32_t unused = 0;
 	bool head = false;
 
-	read_procs(c);
+	read_uar_procs(c);
 	if (c->json) {
 		uar_json(c);
 		return;
