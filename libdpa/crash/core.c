@@ -108,7 +108,7 @@ static void add_status(struct core *k, const struct dpa_crash *c, int sig, bool 
 		put_note(k, "CORE", NT_SIGINFO, &c->info, sizeof(c->info));
 }
 
-static void add_program(struct core *k, const struct dpa_crash_story *s)
+static void add_prpsinfo(struct core *k, const struct dpa_crash_story *s)
 {
 	struct elf_prpsinfo ps = {.pr_state = 0, .pr_sname = 'R'};
 
@@ -320,7 +320,7 @@ int dpa_crash_write_core(const struct dpa_crash *c, const struct dpa_crash_story
 	int ret;
 
 	collect_loads(&k, c, s);
-	add_program(&k, s);
+	add_prpsinfo(&k, s);
 	add_status(&k, c, sig, true);
 	for (const struct dpa_witness *w = s->others; w; w = w->next)
 		add_status(&k, &w->crash, sig, false);

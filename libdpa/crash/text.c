@@ -102,7 +102,7 @@ static Dwfl *open_modules(const struct dpa_crash_story *s)
 }
 
 /* Return "function (file:line)". look: an address inside the instruction. */
-static const char *place_text(struct text *t, uintptr_t pc, uintptr_t look)
+static const char *code_place_text(struct text *t, uintptr_t pc, uintptr_t look)
 {
 	Dwfl_Module *mod = dwfl_addrmodule(t->dwfl, look);
 	const char *name = mod ? dwfl_module_addrname(mod, look) : NULL;
@@ -126,7 +126,7 @@ static const char *place_text(struct text *t, uintptr_t pc, uintptr_t look)
 static const char *where_text(struct text *t, uintptr_t pc, uintptr_t look)
 {
 	fprintf(t->f, "  #%-2u ", t->frame++);
-	return place_text(t, pc, look);
+	return code_place_text(t, pc, look);
 }
 
 /* Write the positions of the context's other EUs when it ended; the core has the rest of them. */
@@ -136,7 +136,7 @@ static void other_threads(struct text *t)
 		fprintf(t->f, "\nother EUs of the context\n");
 	for (const struct dpa_witness *w = t->s->others; w; w = w->next) {
 		fprintf(t->f, "  EU %d (thread %d), %s  ", w->eu, (int)w->crash.tid, w->kernel);
-		place_text(t, dpa_crash_pc(&w->crash), dpa_crash_pc(&w->crash));
+		code_place_text(t, dpa_crash_pc(&w->crash), dpa_crash_pc(&w->crash));
 	}
 }
 

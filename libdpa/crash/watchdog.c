@@ -74,7 +74,7 @@ static bool is_debugged(void)
 	return tracer != 0;
 }
 
-static void look_at(struct dpal_eu *eu, void *arg)
+static void look_at_eu(struct dpal_eu *eu, void *arg)
 {
 	uint64_t ticket = atomic_load_explicit(&eu->ticket, memory_order_seq_cst);
 	struct seen *s = &dog.seen[eu->index];
@@ -102,7 +102,7 @@ static void look_at(struct dpal_eu *eu, void *arg)
 static void look_at_eus(void)
 {
 	dog.found = false;
-	dpa_pool_each(look_at, NULL);
+	dpa_pool_each(look_at_eu, NULL);
 }
 
 /* Publish the sleep, check once more, then sleep. */

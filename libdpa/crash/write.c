@@ -14,7 +14,7 @@
 
 typedef int write_fn(const struct dpa_crash *c, const struct dpa_crash_story *s, int fd);
 
-static int write_image(const struct dpa_crash *c, const struct dpa_crash_story *s, int fd)
+static int write_code_image(const struct dpa_crash *c, const struct dpa_crash_story *s, int fd)
 {
 	return dpa_write_all(fd, s->code, s->code_size);
 }
@@ -57,7 +57,7 @@ int dpa_crash_write(const struct dpa_crash *c, struct dpa_crash_story *s)
 	    make_name(s->text_path, s->prefix, "crash") ||
 	    make_name(s->image_path, s->prefix, "so"))
 		return ENAMETOOLONG;
-	ret = write_crash_file(s->image_path, write_image, c, s);
+	ret = write_crash_file(s->image_path, write_code_image, c, s);
 	if (ret)
 		return ret;
 	s->core_error = write_crash_file(s->core_path, dpa_crash_write_core, c, s);

@@ -81,7 +81,7 @@ void doca_dpa_dev_log(doca_dpa_dev_log_level_t log_level, const char *format, ..
 	__dpa_ops->log((uint32_t)log_level, text, n);
 }
 
-static const struct dpa_cqe *cqe_of(doca_dpa_dev_completion_element_t e)
+static const struct dpa_cqe *element_cqe(doca_dpa_dev_completion_element_t e)
 {
 	return (const struct dpa_cqe *)(uintptr_t)e;
 }
@@ -89,7 +89,7 @@ static const struct dpa_cqe *cqe_of(doca_dpa_dev_completion_element_t e)
 doca_dpa_dev_completion_type_t
 doca_dpa_dev_get_completion_type(doca_dpa_dev_completion_element_t comp_element)
 {
-	const struct dpa_cqe *c = cqe_of(comp_element);
+	const struct dpa_cqe *c = element_cqe(comp_element);
 
 	if (!(c->opcode & DPA_CQE_RECV))
 		return c->status ? DOCA_DPA_DEV_COMP_SEND_ERR : DOCA_DPA_DEV_COMP_SEND;
@@ -103,7 +103,7 @@ doca_dpa_dev_get_completion_type(doca_dpa_dev_completion_element_t comp_element)
 
 uint32_t doca_dpa_dev_get_completion_user_data(doca_dpa_dev_completion_element_t comp_element)
 {
-	return cqe_of(comp_element)->user_index;
+	return element_cqe(comp_element)->user_index;
 }
 
 /*
@@ -112,7 +112,7 @@ uint32_t doca_dpa_dev_get_completion_user_data(doca_dpa_dev_completion_element_t
  */
 uint32_t doca_dpa_dev_get_completion_immediate(doca_dpa_dev_completion_element_t comp_element)
 {
-	uint32_t v = cqe_of(comp_element)->imm;
+	uint32_t v = element_cqe(comp_element)->imm;
 
 #if __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__
 	v = __builtin_bswap32(v);
@@ -147,17 +147,17 @@ int dpa_dev_qp_post_recv(dpa_dev_qp_t qp, uint64_t wr_id, const struct dpa_dev_s
 
 uint64_t dpa_dev_completion_wr_id(doca_dpa_dev_completion_element_t comp_element)
 {
-	return cqe_of(comp_element)->wr_id;
+	return element_cqe(comp_element)->wr_id;
 }
 
 uint32_t dpa_dev_completion_qpn(doca_dpa_dev_completion_element_t comp_element)
 {
-	return cqe_of(comp_element)->qpn;
+	return element_cqe(comp_element)->qpn;
 }
 
 uint32_t dpa_dev_completion_byte_len(doca_dpa_dev_completion_element_t comp_element)
 {
-	return cqe_of(comp_element)->byte_len;
+	return element_cqe(comp_element)->byte_len;
 }
 
 /* The numbers of enum ibv_wc_status, which device code cannot include. */
@@ -179,7 +179,7 @@ uint32_t dpa_dev_completion_status(doca_dpa_dev_completion_element_t comp_elemen
 		[DPA_CQE_REM_ABORT_ERR] = 16,
 		[DPA_CQE_FATAL_ERR] = 19,
 	};
-	uint8_t s = cqe_of(comp_element)->status;
+	uint8_t s = element_cqe(comp_element)->status;
 
 	return s < sizeof(wc_status) ? wc_status[s] : 21; /* IBV_WC_GENERAL_ERR */
 }

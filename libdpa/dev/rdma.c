@@ -27,7 +27,7 @@ static uint64_t event_handle(doca_dpa_dev_sync_event_remote_net_t event)
 	return event ? event : ~0ull;
 }
 
-static struct place place_of(doca_dpa_dev_buf_t buf)
+static struct place buf_place(doca_dpa_dev_buf_t buf)
 {
 	struct place p = {doca_dpa_dev_buf_get_mmap(buf), doca_dpa_dev_buf_get_addr(buf),
 			  doca_dpa_dev_buf_get_len(buf)};
@@ -54,8 +54,8 @@ static void post_payload(doca_dpa_dev_rdma_t rdma, uint32_t connection, struct d
 	post_wr(rdma, connection, wr);
 }
 
-static void post_send(doca_dpa_dev_rdma_t rdma, uint32_t connection, struct place from, uint32_t op,
-		      uint32_t imm, uint32_t flags)
+static void post_send_op(doca_dpa_dev_rdma_t rdma, uint32_t connection, struct place from,
+			 uint32_t op, uint32_t imm, uint32_t flags)
 {
 	struct dpa_dev_rdma_wr wr = {.op = op,
 				     .flags = flags,
@@ -127,7 +127,7 @@ void doca_dpa_dev_rdma_post_receive(doca_dpa_dev_rdma_t rdma, doca_dpa_dev_mmap_
 void doca_dpa_dev_rdma_post_buf_receive(doca_dpa_dev_rdma_t rdma,
 					doca_dpa_dev_buf_t receive_buf_handle)
 {
-	post_receive_wr(rdma, place_of(receive_buf_handle));
+	post_receive_wr(rdma, buf_place(receive_buf_handle));
 }
 
 void doca_dpa_dev_rdma_receive_ack(doca_dpa_dev_rdma_t rdma, uint32_t num_acked)
@@ -141,30 +141,31 @@ void doca_dpa_dev_rdma_post_send(doca_dpa_dev_rdma_t rdma, uint32_t connection_i
 				 doca_dpa_dev_mmap_t mmap_handle, uint64_t addr, size_t length,
 				 uint32_t flags)
 {
-	post_send(rdma, connection_id, (struct place){mmap_handle, addr, length},
-		  DPA_DEV_RDMA_OP_SEND, 0, flags);
+	post_send_op(rdma, connection_id, (struct place){mmap_handle, addr, length},
+		     DPA_DEV_RDMA_OP_SEND, 0, flags);
 }
 
 void doca_dpa_dev_rdma_post_buf_send(doca_dpa_dev_rdma_t rdma, uint32_t connection_id,
 				     doca_dpa_dev_buf_t send_buf_handle, uint32_t flags)
 {
-	post_send(rdma, connection_id, place_of(send_buf_handle), DPA_DEV_RDMA_OP_SEND, 0, flags);
+	post_send_op(rdma, connection_id, buf_place(send_buf_handle), DPA_DEV_RDMA_OP_SEND, 0,
+		     flags);
 }
 
 void doca_dpa_dev_rdma_post_send_imm(doca_dpa_dev_rdma_t rdma, uint32_t connection_id,
 				     doca_dpa_dev_mmap_t mmap_handle, uint64_t addr, size_t length,
 				     uint32_t immediate, uint32_t flags)
 {
-	post_send(rdma, connection_id, (struct place){mmap_handle, addr, length},
-		  DPA_DEV_RDMA_OP_SEND_IMM, immediate, flags);
+	post_send_op(rdma, connection_id, (struct place){mmap_handle, addr, length},
+		     DPA_DEV_RDMA_OP_SEND_IMM, immediate, flags);
 }
 
 void doca_dpa_dev_rdma_post_buf_send_imm(doca_dpa_dev_rdma_t rdma, uint32_t connection_id,
 					 doca_dpa_dev_buf_t send_buf_handle, uint32_t immediate,
 					 uint32_t flags)
 {
-	post_send(rdma, connection_id, place_of(send_buf_handle), DPA_DEV_RDMA_OP_SEND_IMM,
-		  immediate, flags);
+	post_send_op(rdma, connection_id, buf_place(send_buf_handle), DPA_DEV_RDMA_OP_SEND_IMM,
+		     immediate, flags);
 }
 
 /* ----------------------------------------------------------- READ and WRITE */
@@ -182,7 +183,7 @@ void doca_dpa_dev_rdma_post_buf_read(doca_dpa_dev_rdma_t rdma, uint32_t connecti
 				     doca_dpa_dev_buf_t dst_buf_handle,
 				     doca_dpa_dev_buf_t src_buf_handle, uint32_t flags)
 {
-	post_read(rdma, connection_id, place_of(dst_buf_handle), place_of(src_buf_handle), flags);
+	post_read(rdma, connection_id, buf_place(dst_buf_handle), buf_place(src_buf_handle), flags);
 }
 
 void doca_dpa_dev_rdma_post_write(doca_dpa_dev_rdma_t rdma, uint32_t connection_id,
@@ -199,7 +200,7 @@ void doca_dpa_dev_rdma_post_buf_write(doca_dpa_dev_rdma_t rdma, uint32_t connect
 				      doca_dpa_dev_buf_t dst_buf_handle,
 				      doca_dpa_dev_buf_t src_buf_handle, uint32_t flags)
 {
-	post_write(rdma, connection_id, place_of(dst_buf_handle), place_of(src_buf_handle),
+	post_write(rdma, connection_id, buf_place(dst_buf_handle), buf_place(src_buf_handle),
 		   DPA_DEV_RDMA_OP_WRITE, 0, flags);
 }
 
@@ -218,7 +219,7 @@ void doca_dpa_dev_rdma_post_buf_write_imm(doca_dpa_dev_rdma_t rdma, uint32_t con
 					  doca_dpa_dev_buf_t src_buf_handle, uint32_t immediate,
 					  uint32_t flags)
 {
-	post_write(rdma, connection_id, place_of(dst_buf_handle), place_of(src_buf_handle),
+	post_write(rdma, connection_id, buf_place(dst_buf_handle), buf_place(src_buf_handle),
 		   DPA_DEV_RDMA_OP_WRITE_IMM, immediate, flags);
 }
 
@@ -236,7 +237,7 @@ void doca_dpa_dev_rdma_post_buf_atomic_fetch_add(doca_dpa_dev_rdma_t rdma, uint3
 						 doca_dpa_dev_buf_t dst_buf_handle, uint64_t value,
 						 uint32_t flags)
 {
-	post_fetch_add(rdma, connection_id, place_of(dst_buf_handle), value, flags);
+	post_fetch_add(rdma, connection_id, buf_place(dst_buf_handle), value, flags);
 }
 
 void doca_dpa_dev_rdma_signal_set(doca_dpa_dev_rdma_t rdma, uint32_t connection_id,

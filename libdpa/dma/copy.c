@@ -14,7 +14,7 @@ static char *buf_tail(const struct doca_buf *b)
 	return b->data + b->data_len;
 }
 
-static size_t buf_room(const struct doca_buf *b)
+static size_t dma_buf_room(const struct doca_buf *b)
 {
 	return (size_t)(b->head + b->len - buf_tail(b));
 }
@@ -57,7 +57,7 @@ static doca_error_t list_check(const struct doca_dev *dev, const struct doca_buf
 			return ret;
 		if (write && !(access & WRITABLE))
 			return DOCA_ERROR_NOT_PERMITTED;
-		*bytes += write ? buf_room(b) : b->data_len;
+		*bytes += write ? dma_buf_room(b) : b->data_len;
 	}
 	return DOCA_SUCCESS;
 }
@@ -95,7 +95,7 @@ bool dpa_dma_piece(struct dpa_dma_walk *w, struct dpa_dma_piece *p)
 		w->src = w->src->next;
 		w->from = 0;
 	}
-	while (dpa_buf_live(w->dst) && w->to >= buf_room(w->dst)) {
+	while (dpa_buf_live(w->dst) && w->to >= dma_buf_room(w->dst)) {
 		w->dst = w->dst->next;
 		w->to = 0;
 	}
@@ -104,8 +104,8 @@ bool dpa_dma_piece(struct dpa_dma_walk *w, struct dpa_dma_piece *p)
 	p->from = w->src->data + w->from;
 	p->to = buf_tail(w->dst) + w->to;
 	p->len = w->src->data_len - w->from;
-	if (p->len > buf_room(w->dst) - w->to)
-		p->len = buf_room(w->dst) - w->to;
+	if (p->len > dma_buf_room(w->dst) - w->to)
+		p->len = dma_buf_room(w->dst) - w->to;
 	if (p->len > w->left)
 		p->len = w->left;
 	return true;
@@ -134,8 +134,8 @@ void dpa_dma_fill(struct doca_dma_task_memcpy *t)
 	struct doca_buf *b = t->dst;
 
 	for (; b != w->dst && dpa_buf_live(b); b = b->next)
-		b->data_len += buf_room(b);
-	if (dpa_buf_live(b) && w->to <= buf_room(b))
+		b->data_len += dma_buf_room(b);
+	if (dpa_buf_live(b) && w->to <= dma_buf_room(b))
 		b->data_len += w->to;
 }
 

@@ -26,7 +26,7 @@
 
 /* ------------------------------------------------------------------- sets */
 
-static bool parse_number(const char **s, uint32_t max, uint32_t *out)
+static bool parse_decimal(const char **s, uint32_t max, uint32_t *out)
 {
 	uint32_t v = 0;
 
@@ -49,12 +49,12 @@ bool dpal_eu_set_parse(const char *text, uint32_t num_eus, struct dpal_eu_set *s
 	if (!num_eus || num_eus > DPA_EUMGMT_EUS)
 		return false;
 	for (;; text++) {
-		if (!parse_number(&text, num_eus - 1, &first))
+		if (!parse_decimal(&text, num_eus - 1, &first))
 			return false;
 		last = first;
 		if (*text == '-') {
 			text++;
-			if (!parse_number(&text, num_eus - 1, &last) || last < first)
+			if (!parse_decimal(&text, num_eus - 1, &last) || last < first)
 				return false;
 		}
 		for (uint32_t eu = first; eu <= last; eu++)
@@ -101,11 +101,11 @@ static void take_out_set(struct dpal_eu_set *from, const struct dpal_eu_set *wha
 
 /* ----------------------------------------------------------------- reading */
 
-static bool parse_vhcas(const char *text, struct dpa_eumgmt_partition *p)
+static bool parse_vhca_field(const char *text, struct dpa_eumgmt_partition *p)
 {
 	for (;; text++) {
 		if (p->num_vhcas == DPA_EUMGMT_VHCAS ||
-		    !parse_number(&text, DPA_EUMGMT_VHCA_MAX, &p->vhcas[p->num_vhcas++]))
+		    !parse_decimal(&text, DPA_EUMGMT_VHCA_MAX, &p->vhcas[p->num_vhcas++]))
 			return false;
 		if (!*text)
 			return true;
@@ -121,7 +121,7 @@ static bool parse_partition(const char *line, struct dpa_eumgmt *s)
 
 	if (s->num_partitions == DPA_EUMGMT_PARTITIONS ||
 	    sscanf(line, "%u %u %1023s %1023s", &p.id, &p.max_groups, vhcas, eus) != 4 ||
-	    p.id < 1 || p.id > DPA_EUMGMT_PARTITIONS || !parse_vhcas(vhcas, &p) ||
+	    p.id < 1 || p.id > DPA_EUMGMT_PARTITIONS || !parse_vhca_field(vhcas, &p) ||
 	    !dpal_eu_set_parse(eus, DPA_EUMGMT_EUS, &p.eus))
 		return false;
 	for (uint32_t i = 0; i < s->num_partitions; i++)
@@ -169,7 +169,7 @@ static int parse_eumgmt(char *text, struct dpa_eumgmt *s)
 	return 0;
 }
 
-static bool path_of(const char *board, const char *suffix, char *path, size_t len)
+static bool state_path(const char *board, const char *suffix, char *path, size_t len)
 {
 	int n = snprintf(path, len, "%s%s", board, suffix);
 
@@ -184,7 +184,7 @@ static bool is_trusted(int fd)
 	return !fstat(fd, &st) && S_ISREG(st.st_mode) && (st.st_uid == geteuid() || st.st_uid == 0);
 }
 
-static int read_all(int fd, char *buf, size_t len)
+static int read_eumgmt_state(int fd, char *buf, size_t len)
 {
 	size_t at = 0;
 
@@ -209,7 +209,7 @@ int dpa_eumgmt_load(const char *board, struct dpa_eumgmt *state)
 	int fd, ret;
 
 	memset(state, 0, sizeof(*state));
-	if (!path_of(board, SUFFIX, path, sizeof(path)))
+	if (!state_path(board, SUFFIX, path, sizeof(path)))
 		return ENAMETOOLONG;
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW);
 	if (fd < 0)
@@ -217,7 +217,7 @@ int dpa_eumgmt_load(const char *board, struct dpa_eumgmt *state)
 	text = malloc(FILE_MAX);
 	ret = text ? 0 : ENOMEM;
 	if (!ret && is_trusted(fd)) {
-		ret = read_all(fd, text, FILE_MAX);
+		ret = read_eumgmt_state(fd, text, FILE_MAX);
 		if (!ret)
 			ret = parse_eumgmt(text, state);
 	}
@@ -235,7 +235,7 @@ int dpa_eumgmt_lock(const char *board)
 	char path[LINE_MAX_];
 	int fd;
 
-	if (!path_of(board, SUFFIX ".lock", path, sizeof(path)))
+	if (!state_path(board, SUFFIX ".lock", path, sizeof(path)))
 		return -ENAMETOOLONG;
 	fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600);
 	if (fd < 0)
@@ -283,8 +283,8 @@ int dpa_eumgmt_save(const char *board, const struct dpa_eumgmt *state)
 	int fd, ret = 0;
 	FILE *f;
 
-	if (!path_of(board, SUFFIX, path, sizeof(path)) ||
-	    !path_of(board, SUFFIX ".XXXXXX", tmp, sizeof(tmp)))
+	if (!state_path(board, SUFFIX, path, sizeof(path)) ||
+	    !state_path(board, SUFFIX ".XXXXXX", tmp, sizeof(tmp)))
 		return ENAMETOOLONG;
 	if (!state->num_partitions && !state->num_groups)
 		return unlink(path) && errno != ENOENT ? errno : 0;

@@ -170,7 +170,7 @@ static void on_room(struct dpa_room *r)
 }
 
 /* Handle the event, under the lock of the watches: room is requested after the lock is released. */
-static void on_event(struct dpa_se_watch *w)
+static void on_launch_event(struct dpa_se_watch *w)
 {
 	(void)w;
 }
@@ -312,7 +312,7 @@ static doca_error_t launch_call(const struct call *c, va_list *ap)
 	if (!l->wait) {
 		dpa_room_ask(&l->ask);
 	} else if (dpa_se_watch(&l->watch, l->wait, DPA_SE_GE, c->threshold, UINT64_MAX,
-				on_event)) {
+				on_launch_event)) {
 		drop_launch(l);
 		return DOCA_ERROR_DRIVER;
 	}
@@ -381,7 +381,7 @@ int dpa_launches_begin(struct doca_dpa *dpa)
 }
 
 /* Return whether it belongs to a context, or (NULL) to any. */
-static bool is_of(const struct dpa_launch *l, const struct doca_dpa *dpa)
+static bool is_launch_of(const struct dpa_launch *l, const struct doca_dpa *dpa)
 {
 	return !dpa || l->dpa == dpa;
 }
@@ -397,7 +397,7 @@ static void cancel_launches(struct dpa_launches *all, const struct doca_dpa *dpa
 		bool over;
 
 		next = l->next;
-		if (!is_of(l, dpa))
+		if (!is_launch_of(l, dpa))
 			continue;
 		over = (l->wait && dpa_se_watch_cancel(&l->watch)) || dpa_room_cancel(&l->ask);
 		for (uint32_t i = 0; !over && i < l->num; i++)
@@ -416,7 +416,7 @@ static void cancel_launches(struct dpa_launches *all, const struct doca_dpa *dpa
 static bool is_any_left(struct dpa_launches *all, const struct doca_dpa *dpa)
 {
 	for (struct dpa_launch *l = all->list; l; l = l->next)
-		if (is_of(l, dpa))
+		if (is_launch_of(l, dpa))
 			return true;
 	return false;
 }
@@ -435,7 +435,7 @@ static bool wait_for_rest(struct dpa_launches *all, const struct doca_dpa *dpa, 
 static void kill_parts(struct dpa_launches *all, const struct doca_dpa *dpa)
 {
 	for (struct dpa_launch *l = all->list; l; l = l->next)
-		for (uint32_t i = 0; is_of(l, dpa) && i < l->num; i++)
+		for (uint32_t i = 0; is_launch_of(l, dpa) && i < l->num; i++)
 			dpa_pool_kill(&l->parts[i].work);
 }
 

@@ -15,7 +15,7 @@ void dpa_sink_close(struct dpa_sink *sink)
 /*
  * Set the path. On failure the previous path stays. "e": executed programs do not inherit the file.
  */
-static doca_error_t set_path(struct dpa_sink *sink, const char *path)
+static doca_error_t set_sink_path(struct dpa_sink *sink, const char *path)
 {
 	struct dpa_sink s = {.path = strdup(path)};
 
@@ -51,7 +51,7 @@ doca_error_t doca_dpa_log_file_set_path(struct doca_dpa *dpa, const char *file_p
 		return DOCA_ERROR_INVALID_VALUE;
 	if (dpa->state != DPA_CREATED || dpa->base)
 		return DOCA_ERROR_BAD_STATE;
-	ret = set_path(&dpa->log_sink, file_path);
+	ret = set_sink_path(&dpa->log_sink, file_path);
 	dpa->log_path = dpa->log_sink.path;
 	return ret;
 }
@@ -70,7 +70,7 @@ doca_error_t doca_dpa_trace_file_set_path(struct doca_dpa *dpa, const char *file
 		return DOCA_ERROR_INVALID_VALUE;
 	if (dpa->state != DPA_CREATED || dpa->base)
 		return DOCA_ERROR_BAD_STATE;
-	return set_path(&dpa->trace_sink, file_path);
+	return set_sink_path(&dpa->trace_sink, file_path);
 }
 
 doca_error_t doca_dpa_trace_file_get_path(struct doca_dpa *dpa, char *file_path,

@@ -46,7 +46,7 @@ static void run_rpc(struct dpa_work *work)
 		dpa_futex_wake(&r->done, 1); /* only the address is used: the memory may be gone */
 }
 
-static bool is_over(struct rpc *r)
+static bool is_rpc_over(struct rpc *r)
 {
 	return atomic_load_explicit(&r->done, memory_order_acquire) == OVER;
 }
@@ -57,14 +57,14 @@ static bool spin_for_rpc(struct rpc *r)
 	uint64_t end;
 
 	for (int i = 0; i < SPIN_PAUSES; i++) {
-		if (is_over(r))
+		if (is_rpc_over(r))
 			return true;
 		dpal_pause();
 	}
 	end = dpal_now_ns() + SPIN_NS;
 	do {
 		sched_yield();
-		if (is_over(r))
+		if (is_rpc_over(r))
 			return true;
 	} while (dpal_now_ns() < end);
 	return false;
@@ -78,7 +78,7 @@ static void wait_for_rpc(struct rpc *r)
 		return;
 	atomic_compare_exchange_strong_explicit(&r->done, &expect, SLEEPS, memory_order_acq_rel,
 						memory_order_acquire);
-	while (!is_over(r))
+	while (!is_rpc_over(r))
 		dpa_futex_wait(&r->done, SLEEPS, -1);
 }
 

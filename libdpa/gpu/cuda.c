@@ -124,7 +124,7 @@ static bool use_driver(void *from)
 	return !ret;
 }
 
-static const struct dpa_cuda *find_driver(bool load)
+static const struct dpa_cuda *find_cuda_driver(bool load)
 {
 	bool usable;
 	void *from;
@@ -144,10 +144,10 @@ static const struct dpa_cuda *find_driver(bool load)
 
 const struct dpa_cuda *dpa_cuda(void)
 {
-	return find_driver(true);
+	return find_cuda_driver(true);
 }
 
 const struct dpa_cuda *dpa_cuda_if_used(void)
 {
-	return find_driver(false);
+	return find_cuda_driver(false);
 }

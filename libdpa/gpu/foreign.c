@@ -105,7 +105,7 @@ static CUresult call_batch(struct dpa_gpu_dev *dev, struct gpu_batch *b)
 	return ret;
 }
 
-static uint64_t now_ns(void)
+static uint64_t batch_now_ns(void)
 {
 	struct timespec t;
 
@@ -117,13 +117,13 @@ static uint64_t now_ns(void)
 static CUresult call_driver(struct dpa_gpu_dev *dev, struct gpu_batch *b)
 {
 	struct dpa_gpu_count *c = &dev->count;
-	const uint64_t begin = now_ns();
+	const uint64_t begin = batch_now_ns();
 	CUresult ret = call_batch(dev, b), waited;
 	uint64_t took;
 
 	/* wait also if one failed: earlier copies use the bounce memory until then */
 	waited = dev->cuda->stream_wait(dev->stream);
-	took = now_ns() - begin;
+	took = batch_now_ns() - begin;
 	c->calls++;
 	c->elements += b->n;
 	c->bytes += b->used;
@@ -153,7 +153,7 @@ static CUresult flush_batch(struct dpa_gpu_dev *dev, struct gpu_batch *b)
  * Return whether a copy continues the last one in GPU memory; in the bounce memory all copies are
  * adjacent.
  */
-static bool extends(const struct gpu_batch *b, uint64_t gpu)
+static bool extends_last_copy(const struct gpu_batch *b, uint64_t gpu)
 {
 	const unsigned int i = b->n - 1;
 
@@ -162,7 +162,7 @@ static bool extends(const struct gpu_batch *b, uint64_t gpu)
 
 static void add_element(struct gpu_batch *b, uint64_t gpu, const uint8_t *at, size_t length)
 {
-	if (extends(b, gpu)) {
+	if (extends_last_copy(b, gpu)) {
 		b->length[b->n - 1] += length;
 		return;
 	}
@@ -172,8 +172,8 @@ static void add_element(struct gpu_batch *b, uint64_t gpu, const uint8_t *at, si
 	b->n++;
 }
 
-static CUresult add_piece(struct dpa_gpu_dev *dev, struct gpu_batch *b, uint64_t gpu, uint8_t *host,
-			  size_t length, bool to_gpu)
+static CUresult add_copy_piece(struct dpa_gpu_dev *dev, struct gpu_batch *b, uint64_t gpu,
+			       uint8_t *host, size_t length, bool to_gpu)
 {
 	CUresult ret = CUDA_SUCCESS;
 	uint8_t *at;
@@ -203,8 +203,8 @@ static CUresult add_copy(struct dpa_gpu_dev *dev, struct gpu_batch *b,
 		n = c->length - done;
 		if (n > DPA_GPU_BOUNCE / 2)
 			n = DPA_GPU_BOUNCE / 2;
-		ret = add_piece(dev, b, c->foreign + done, (uint8_t *)c->host + done, n,
-				c->flags & DPA_FOREIGN_TO);
+		ret = add_copy_piece(dev, b, c->foreign + done, (uint8_t *)c->host + done, n,
+				     c->flags & DPA_FOREIGN_TO);
 	}
 	return ret;
 }

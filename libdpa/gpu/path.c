@@ -23,7 +23,7 @@
 /* ----------------------------------------------------------------------- pinning */
 
 /* Pin a range. 0 or errno; sets *pinned on success. */
-static int pin(struct doca_gpu *gpu, const void *addr, size_t length, bool *pinned)
+static int pin_gpu_range(struct doca_gpu *gpu, const void *addr, size_t length, bool *pinned)
 {
 	int ret;
 
@@ -35,7 +35,7 @@ static int pin(struct doca_gpu *gpu, const void *addr, size_t length, bool *pinn
 	return ret;
 }
 
-static void unpin(struct doca_gpu *gpu, const void *addr, size_t length, bool *pinned)
+static void unpin_gpu_range(struct doca_gpu *gpu, const void *addr, size_t length, bool *pinned)
 {
 	const bool entered = *pinned && !dpa_gpu_enter(gpu->dev);
 
@@ -46,7 +46,7 @@ static void unpin(struct doca_gpu *gpu, const void *addr, size_t length, bool *p
 	*pinned = false;
 }
 
-static size_t cq_bytes(const struct dpa_cq_view *v)
+static size_t cq_view_bytes(const struct dpa_cq_view *v)
 {
 	return sizeof(struct dpa_cqe) << v->log_size;
 }
@@ -100,12 +100,13 @@ static int make_recv(struct doca_rdma *r)
 		ret = dpa_hwif_create_cq(r->ctx.dev->ctx, 1u << p->srq.log_size, NULL, NULL,
 					 &p->recv_cq, &p->recv_view);
 	if (!ret)
-		ret = pin(p->gpu, p->srq.buf, (size_t)p->srq.stride << p->srq.log_size,
-			  &p->pinned_srq);
+		ret = pin_gpu_range(p->gpu, p->srq.buf, (size_t)p->srq.stride << p->srq.log_size,
+				    &p->pinned_srq);
 	if (!ret)
-		ret = pin(p->gpu, p->srq.dbrec, sizeof(*p->srq.dbrec), &p->pinned_db);
+		ret = pin_gpu_range(p->gpu, p->srq.dbrec, sizeof(*p->srq.dbrec), &p->pinned_db);
 	if (!ret)
-		ret = pin(p->gpu, p->recv_view.buf, cq_bytes(&p->recv_view), &p->pinned_cq);
+		ret = pin_gpu_range(p->gpu, p->recv_view.buf, cq_view_bytes(&p->recv_view),
+				    &p->pinned_cq);
 	return ret;
 }
 
@@ -139,11 +140,11 @@ static void end_path(struct dpa_gpu_path *p)
 /* Free all parts of a link and its QP; the watch of the doorbell word ends with the QP. */
 static void free_link(struct dpa_gpu_path *p, struct dpa_gpu_link *l)
 {
-	unpin(p->gpu, l->qpv.sq, (size_t)DPA_WQEBB << l->qpv.log_sq, &l->pinned_sq);
-	unpin(p->gpu, l->qpv.dbrec, sizeof(*l->qpv.dbrec), &l->pinned_db);
+	unpin_gpu_range(p->gpu, l->qpv.sq, (size_t)DPA_WQEBB << l->qpv.log_sq, &l->pinned_sq);
+	unpin_gpu_range(p->gpu, l->qpv.dbrec, sizeof(*l->qpv.dbrec), &l->pinned_db);
 	if (l->qp)
 		ibv_destroy_qp(l->qp);
-	unpin(p->gpu, l->view.buf, cq_bytes(&l->view), &l->pinned_cq);
+	unpin_gpu_range(p->gpu, l->view.buf, cq_view_bytes(&l->view), &l->pinned_cq);
 	if (l->cq)
 		dpa_hwif_destroy_cq(l->cq);
 	if (l->mr)
@@ -166,9 +167,10 @@ void dpa_gpu_path_unmake(struct doca_rdma *r)
 		p->ended = l->next;
 		free_link(p, l);
 	}
-	unpin(p->gpu, p->recv_view.buf, cq_bytes(&p->recv_view), &p->pinned_cq);
-	unpin(p->gpu, p->srq.dbrec, sizeof(*p->srq.dbrec), &p->pinned_db);
-	unpin(p->gpu, p->srq.buf, (size_t)p->srq.stride << p->srq.log_size, &p->pinned_srq);
+	unpin_gpu_range(p->gpu, p->recv_view.buf, cq_view_bytes(&p->recv_view), &p->pinned_cq);
+	unpin_gpu_range(p->gpu, p->srq.dbrec, sizeof(*p->srq.dbrec), &p->pinned_db);
+	unpin_gpu_range(p->gpu, p->srq.buf, (size_t)p->srq.stride << p->srq.log_size,
+			&p->pinned_srq);
 	if (r->srq)
 		ibv_destroy_srq(r->srq);
 	r->srq = NULL;
@@ -230,11 +232,12 @@ int dpa_gpu_link_bind(struct doca_rdma_connection *c)
 	l->qpv = c->queues.view;
 	if (l->view.log_size < l->qpv.log_sq)
 		return EINVAL;
-	ret = pin(gpu, l->view.buf, cq_bytes(&l->view), &l->pinned_cq);
+	ret = pin_gpu_range(gpu, l->view.buf, cq_view_bytes(&l->view), &l->pinned_cq);
 	if (!ret)
-		ret = pin(gpu, l->qpv.sq, (size_t)DPA_WQEBB << l->qpv.log_sq, &l->pinned_sq);
+		ret = pin_gpu_range(gpu, l->qpv.sq, (size_t)DPA_WQEBB << l->qpv.log_sq,
+				    &l->pinned_sq);
 	if (!ret)
-		ret = pin(gpu, l->qpv.dbrec, sizeof(*l->qpv.dbrec), &l->pinned_db);
+		ret = pin_gpu_range(gpu, l->qpv.dbrec, sizeof(*l->qpv.dbrec), &l->pinned_db);
 	if (!ret)
 		ret = make_places(gpu, l, c->rdma->srq->pd);
 	return ret;

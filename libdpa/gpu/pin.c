@@ -28,7 +28,7 @@ static uintptr_t page_of(uintptr_t addr)
 	return addr & ~((uintptr_t)getpagesize() - 1);
 }
 
-static bool touches(const struct pinned *p, uintptr_t start, uintptr_t end)
+static bool touches_range(const struct pinned *p, uintptr_t start, uintptr_t end)
 {
 	return p->start < end && start < p->end;
 }
@@ -75,7 +75,7 @@ static void count_pins(const struct dpa_cuda *cuda, uintptr_t start, uintptr_t e
 	struct pinned **at = &pins.list, *p;
 
 	while ((p = *at)) {
-		if (touches(p, start, end))
+		if (touches_range(p, start, end))
 			p->refs += (uint32_t)n;
 		if (p->refs) {
 			at = &p->next;

@@ -14,7 +14,7 @@ static struct doca_dpa_completion *of_src(struct dpa_source *src)
  * Return whether there are unread elements: compares with elements taken, not acknowledged. Any
  * thread.
  */
-static bool has_unread(struct dpa_source *src)
+static bool has_unread_elements(struct dpa_source *src)
 {
 	struct doca_dpa_completion *c = of_src(src);
 	uint32_t at = atomic_load_explicit(&c->read, memory_order_acquire);
@@ -49,7 +49,7 @@ doca_error_t doca_dpa_completion_create(struct doca_dpa *dpa, unsigned int queue
 		size <<= 1;
 	c->queue_size = size;
 	c->dpa = dpa;
-	c->src.unread = has_unread;
+	c->src.unread = has_unread_elements;
 	c->src.arm = arm_source;
 	c->next = dpa->comp_list;
 	dpa->comp_list = c;

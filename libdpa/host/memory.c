@@ -124,7 +124,7 @@ struct dpa_mem *dpa_mem_hold(struct doca_dpa *dpa, uint64_t addr, size_t size)
 	return m;
 }
 
-static doca_error_t check_range(struct doca_dpa *dpa, uint64_t addr, size_t size, void **p)
+static doca_error_t check_heap(struct doca_dpa *dpa, uint64_t addr, size_t size, void **p)
 {
 	if (!dpa_live(dpa) || !size)
 		return DOCA_ERROR_INVALID_VALUE;
@@ -138,7 +138,7 @@ doca_error_t doca_dpa_h2d_memcpy(struct doca_dpa *dpa, doca_dpa_dev_uintptr_t ds
 				 void *src_ptr, size_t size)
 {
 	void *p = NULL;
-	doca_error_t ret = src_ptr ? check_range(dpa, dst_ptr, size, &p) : DOCA_ERROR_INVALID_VALUE;
+	doca_error_t ret = src_ptr ? check_heap(dpa, dst_ptr, size, &p) : DOCA_ERROR_INVALID_VALUE;
 
 	if (!ret)
 		memcpy(p, src_ptr, size);
@@ -149,7 +149,7 @@ doca_error_t doca_dpa_d2h_memcpy(struct doca_dpa *dpa, void *dst_ptr,
 				 doca_dpa_dev_uintptr_t src_ptr, size_t size)
 {
 	void *p = NULL;
-	doca_error_t ret = dst_ptr ? check_range(dpa, src_ptr, size, &p) : DOCA_ERROR_INVALID_VALUE;
+	doca_error_t ret = dst_ptr ? check_heap(dpa, src_ptr, size, &p) : DOCA_ERROR_INVALID_VALUE;
 
 	if (!ret)
 		memcpy(dst_ptr, p, size);
@@ -160,7 +160,7 @@ doca_error_t doca_dpa_memset(struct doca_dpa *dpa, doca_dpa_dev_uintptr_t dev_pt
 			     size_t size)
 {
 	void *p = NULL;
-	doca_error_t ret = check_range(dpa, dev_ptr, size, &p);
+	doca_error_t ret = check_heap(dpa, dev_ptr, size, &p);
 
 	if (!ret)
 		memset(p, value, size);

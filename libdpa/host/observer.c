@@ -52,7 +52,7 @@ static int map_image(const char *path)
 	return ret;
 }
 
-static doca_error_t open_device(const char *name)
+static doca_error_t open_observed_device(const char *name)
 {
 	struct doca_devinfo **list;
 	doca_error_t ret;
@@ -71,7 +71,7 @@ static doca_error_t open_device(const char *name)
 	return ret;
 }
 
-static doca_error_t make_thread(void)
+static doca_error_t make_observer_thread(void)
 {
 	doca_error_t ret = doca_dpa_thread_create(obs.dpa, &obs.thread);
 
@@ -158,7 +158,7 @@ int dpa_observer_start(const char *device, const char *image, const char *kernel
 	obs.app.name = strdup(base ? base + 1 : image);
 	obs.app.num_entries = 1;
 	obs.app.entries = &obs.entry;
-	ret = open_device(device);
+	ret = open_observed_device(device);
 	if (!ret)
 		ret = make_context();
 	if (ret) {
@@ -167,7 +167,7 @@ int dpa_observer_start(const char *device, const char *image, const char *kernel
 		undo_observer();
 		return ENOEXEC;
 	}
-	ret = make_thread();
+	ret = make_observer_thread();
 	if (ret) {
 		snprintf(err, errlen, "cannot run %s of %s: %s", kernel, image,
 			 doca_error_get_descr(ret));

@@ -19,7 +19,7 @@ static void call_function(void *arg)
 }
 
 /* dpa_act.run: on an EU. */
-static enum dpa_act_end run_thread(struct dpa_act *act)
+static enum dpa_act_end run_dpa_thread(struct dpa_act *act)
 {
 	struct doca_dpa_thread *t = of_act(act);
 	struct dpal_run run = {
@@ -70,7 +70,7 @@ doca_error_t doca_dpa_thread_create(struct doca_dpa *dpa, struct doca_dpa_thread
 	}
 	dpa_act_init(&t->act);
 	t->act.dispatch = dispatch_act;
-	t->act.run = run_thread;
+	t->act.run = run_dpa_thread;
 	t->dpa = dpa;
 	t->refs = 1;
 	t->next = dpa->thread_list;

@@ -13,7 +13,7 @@
 #define ALL_FLAGS (DPA_DEV_SIGNALED | DPA_DEV_SOLICITED | DPA_DEV_FENCE)
 #define LONGEST	  (sizeof(struct dpa_wqe_ctrl) + sizeof(struct dpa_wqe_raddr) + DPA_MAX_INLINE)
 
-static bool is_atomic(uint32_t op)
+static bool is_atomic_op(uint32_t op)
 {
 	return op == DPA_OP_ATOMIC_CS || op == DPA_OP_ATOMIC_FA;
 }
@@ -21,7 +21,7 @@ static bool is_atomic(uint32_t op)
 static bool is_rdma(uint32_t op)
 {
 	return op == DPA_OP_RDMA_WRITE || op == DPA_OP_RDMA_WRITE_IMM || op == DPA_OP_RDMA_READ ||
-	       is_atomic(op);
+	       is_atomic_op(op);
 }
 
 /* Copy blocks to the SQ, from `at` on, with wrap-around. */
@@ -40,7 +40,7 @@ static const struct dpa_sge *sges_of(const struct dpa_dev_sge *sge)
 	return (const struct dpa_sge *)sge;
 }
 
-static uint32_t put_sges(uint8_t *to, const struct dpa_sge *sge, uint32_t n)
+static uint32_t put_wqe_sges(uint8_t *to, const struct dpa_sge *sge, uint32_t n)
 {
 	uint32_t total = 0;
 
@@ -51,7 +51,7 @@ static uint32_t put_sges(uint8_t *to, const struct dpa_sge *sge, uint32_t n)
 	return total;
 }
 
-static uint32_t put_headers(uint8_t *wqe, const struct dpa_qp_wr *wr)
+static uint32_t put_wqe_headers(uint8_t *wqe, const struct dpa_qp_wr *wr)
 {
 	uint32_t at = sizeof(struct dpa_wqe_ctrl);
 
@@ -61,7 +61,7 @@ static uint32_t put_headers(uint8_t *wqe, const struct dpa_qp_wr *wr)
 		memcpy(wqe + at, &r, sizeof(r));
 		at += sizeof(r);
 	}
-	if (is_atomic(wr->opcode)) {
+	if (is_atomic_op(wr->opcode)) {
 		struct dpa_wqe_atomic a = {.swap_add = wr->swap_add, .compare = wr->compare};
 
 		memcpy(wqe + at, &a, sizeof(a));
@@ -70,11 +70,12 @@ static uint32_t put_headers(uint8_t *wqe, const struct dpa_qp_wr *wr)
 	return at;
 }
 
-static uint32_t build_wqe(const struct dpa_qp_queues *q, const struct dpa_qp_wr *wr, uint8_t *wqe)
+static uint32_t build_qp_wqe(const struct dpa_qp_queues *q, const struct dpa_qp_wr *wr,
+			     uint8_t *wqe)
 {
 	struct dpa_wqe_ctrl ctrl = {
 		.opcode = wr->opcode, .flags = wr->flags, .index = q->sq_pi, .wr_id = wr->wr_id};
-	uint32_t at = put_headers(wqe, wr);
+	uint32_t at = put_wqe_headers(wqe, wr);
 
 	ctrl.imm = __builtin_bswap32(wr->imm);
 	ctrl.nsge = (uint8_t)wr->nsge;
@@ -85,7 +86,7 @@ static uint32_t build_wqe(const struct dpa_qp_queues *q, const struct dpa_qp_wr 
 		ctrl.length = wr->length;
 		at += wr->length;
 	} else {
-		ctrl.length = put_sges(wqe + at, wr->sge, wr->nsge);
+		ctrl.length = put_wqe_sges(wqe + at, wr->sge, wr->nsge);
 		at += wr->nsge * (uint32_t)sizeof(struct dpa_sge);
 	}
 	ctrl.nbb = (uint8_t)((at + DPA_WQEBB - 1) / DPA_WQEBB);
@@ -96,7 +97,7 @@ static uint32_t build_wqe(const struct dpa_qp_queues *q, const struct dpa_qp_wr 
 bool dpa_qp_put(struct dpa_qp_queues *q, const struct dpa_qp_wr *wr)
 {
 	_Alignas(8) uint8_t wqe[(LONGEST + DPA_WQEBB - 1) / DPA_WQEBB * DPA_WQEBB];
-	uint32_t nbb = build_wqe(q, wr, wqe), used;
+	uint32_t nbb = build_qp_wqe(q, wr, wqe), used;
 
 	used = q->sq_pi - __atomic_load_n(&q->view.dbrec->sq_ci, __ATOMIC_ACQUIRE);
 	if (used + nbb > 1u << q->view.log_sq)
@@ -153,7 +154,7 @@ static void put_recv(uint8_t *to, uint64_t wr_id, const struct dpa_sge *sge, uin
 	struct dpa_rwqe head = {.wr_id = wr_id, .nsge = n};
 
 	memcpy(to, &head, sizeof(head));
-	put_sges(to + sizeof(head), sge, n);
+	put_wqe_sges(to + sizeof(head), sge, n);
 }
 
 int dpa_qp_post_recv(struct dpa_qp_queues *q, uint64_t wr_id, const struct dpa_dev_sge *sge,

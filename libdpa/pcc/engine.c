@@ -161,7 +161,7 @@ static bool next_ring(struct doca_pcc *pcc, uint32_t *ring)
 }
 
 /* Takes over what flows have announced. How many rings that are. */
-static uint32_t collect(struct doca_pcc *pcc)
+static uint32_t collect_rings(struct doca_pcc *pcc)
 {
 	uint64_t rings[DPA_PCC_RINGS / 64];
 	uint32_t n = 0;
@@ -177,7 +177,7 @@ static uint32_t collect(struct doca_pcc *pcc)
 }
 
 /* The lock is held. Wakes as many idle workers as there are rings. */
-static void dispatch(struct doca_pcc *pcc, uint32_t rings)
+static void dispatch_workers(struct doca_pcc *pcc, uint32_t rings)
 {
 	for (uint32_t i = 0; i < pcc->num_workers && rings; i++) {
 		if (pcc->workers[i].active)
@@ -195,10 +195,10 @@ static bool wait_for_events(struct doca_pcc *pcc)
 	uint32_t n;
 
 	while (!is_ending(pcc)) {
-		n = collect(pcc);
+		n = collect_rings(pcc);
 		if (n > 1 && pcc->num_workers > 1) {
 			pthread_mutex_lock(&pcc->lock);
-			dispatch(pcc, n - 1);
+			dispatch_workers(pcc, n - 1);
 			pthread_mutex_unlock(&pcc->lock);
 		}
 		if (n)
@@ -263,7 +263,7 @@ void pcc_set_stage(struct doca_pcc *pcc, enum pcc_stage stage)
 	pthread_mutex_unlock(&pcc->lock);
 }
 
-static void set_params(struct doca_pcc *pcc)
+static void set_pcc_params(struct doca_pcc *pcc)
 {
 	struct dpa_pcc_set s = {0};
 
@@ -287,7 +287,7 @@ static bool await_workers(struct doca_pcc *pcc, uint32_t ms)
 }
 
 /* Workers end by themselves, or are ended. Then the port is given up. */
-static void give_up(struct doca_pcc *pcc)
+static void give_up_port(struct doca_pcc *pcc)
 {
 	struct dpa_pcc_image *image;
 
@@ -303,15 +303,15 @@ static void give_up(struct doca_pcc *pcc)
 }
 
 /* One look; then a sleep until there is something to do. */
-static void serve(struct doca_pcc *pcc)
+static void serve_port(struct doca_pcc *pcc)
 {
 	uint32_t active;
 
 	if (pcc->entry[PCC_PARAM])
-		set_params(pcc);
+		set_pcc_params(pcc);
 	pthread_mutex_lock(&pcc->lock);
-	collect(pcc);
-	dispatch(pcc, count_ready(pcc));
+	collect_rings(pcc);
+	dispatch_workers(pcc, count_ready(pcc));
 	active = pcc->active;
 	if (active) /* they look for events themselves; flows need not wake a thread */
 		await_workers(pcc, BUSY_MS);
@@ -320,7 +320,7 @@ static void serve(struct doca_pcc *pcc)
 		pcc->ops->wait(pcc->image, SLEEP_MS);
 }
 
-static bool is_over(struct doca_pcc *pcc)
+static bool is_engine_over(struct doca_pcc *pcc)
 {
 	bool over;
 
@@ -335,17 +335,17 @@ static void *run_service(void *arg)
 	struct doca_pcc *pcc = arg;
 	bool good = true;
 
-	while (!is_over(pcc) && pcc->ops->take_over(pcc->image) == DPA_PCC_STANDBY)
+	while (!is_engine_over(pcc) && pcc->ops->take_over(pcc->image) == DPA_PCC_STANDBY)
 		pcc->ops->wait(pcc->image, STANDBY_MS);
-	if (!is_over(pcc)) {
+	if (!is_engine_over(pcc)) {
 		good = pcc->role->activate(pcc);
 		pcc_set_stage(pcc, good ? PCC_ACTIVE : PCC_ERROR);
 	}
-	while (good && !is_over(pcc)) {
-		serve(pcc);
+	while (good && !is_engine_over(pcc)) {
+		serve_port(pcc);
 		good = !is_fatal(pcc);
 	}
-	give_up(pcc);
+	give_up_port(pcc);
 	pcc_set_stage(pcc, good ? PCC_DEACTIVATED : PCC_ERROR);
 	return NULL;
 }

@@ -40,8 +40,8 @@ static void init_locks(struct doca_pcc *p)
 	pthread_condattr_destroy(&attr);
 }
 
-static doca_error_t create(struct doca_dev *doca_dev, const struct pcc_role *role,
-			   struct doca_pcc **pcc)
+static doca_error_t create_pcc(struct doca_dev *doca_dev, const struct pcc_role *role,
+			       struct doca_pcc **pcc)
 {
 	struct doca_pcc *p;
 	doca_error_t ret;
@@ -78,12 +78,12 @@ static doca_error_t create(struct doca_dev *doca_dev, const struct pcc_role *rol
 
 doca_error_t doca_pcc_create(struct doca_dev *doca_dev, struct doca_pcc **pcc)
 {
-	return create(doca_dev, &pcc_rp, pcc);
+	return create_pcc(doca_dev, &pcc_rp, pcc);
 }
 
 doca_error_t doca_pcc_np_create(struct doca_dev *doca_dev, struct doca_pcc **pcc)
 {
-	return create(doca_dev, &pcc_np, pcc);
+	return create_pcc(doca_dev, &pcc_np, pcc);
 }
 
 /* A new list of formats in place of the old one; NULL: none. */
@@ -118,7 +118,7 @@ doca_error_t doca_pcc_destroy(struct doca_pcc *pcc)
 /* ---------------------------------------------------------------------- settings */
 
 /* Common to all setters. */
-static doca_error_t may_set(const struct doca_pcc *pcc, bool good)
+static doca_error_t check_pcc_may_set(const struct doca_pcc *pcc, bool good)
 {
 	if (!dpa_live(pcc) || !good)
 		return DOCA_ERROR_INVALID_VALUE;
@@ -143,7 +143,7 @@ doca_error_t doca_pcc_get_max_num_threads(struct doca_pcc *pcc, uint32_t *max_nu
 
 doca_error_t doca_pcc_set_app(struct doca_pcc *pcc, struct doca_pcc_app *app)
 {
-	doca_error_t ret = may_set(pcc, app);
+	doca_error_t ret = check_pcc_may_set(pcc, app);
 
 	return ret ? ret : doca_dpa_set_app(pcc->dpa, (struct doca_dpa_app *)app);
 }
@@ -151,7 +151,7 @@ doca_error_t doca_pcc_set_app(struct doca_pcc *pcc, struct doca_pcc_app *app)
 doca_error_t doca_pcc_set_thread_affinity(struct doca_pcc *pcc, uint32_t num_threads,
 					  uint32_t *affinity_configs)
 {
-	doca_error_t ret = may_set(pcc, affinity_configs && num_threads);
+	doca_error_t ret = check_pcc_may_set(pcc, affinity_configs && num_threads);
 	uint32_t most, *eus;
 
 	if (ret)
@@ -191,7 +191,7 @@ static int count_numbers(const char *f)
 
 doca_error_t doca_pcc_set_trace_message(struct doca_pcc *pcc, char **trace_message)
 {
-	doca_error_t ret = may_set(pcc, trace_message);
+	doca_error_t ret = check_pcc_may_set(pcc, trace_message);
 	uint32_t n = 0;
 	char **copy;
 
@@ -218,12 +218,12 @@ doca_error_t doca_pcc_set_trace_message(struct doca_pcc *pcc, char **trace_messa
 
 doca_error_t doca_pcc_set_print_buffer_size(struct doca_pcc *pcc, size_t buffer_size)
 {
-	return may_set(pcc, buffer_size);
+	return check_pcc_may_set(pcc, buffer_size);
 }
 
 doca_error_t doca_pcc_set_dev_coredump_file(struct doca_pcc *pcc, const char *file_name)
 {
-	doca_error_t ret = may_set(pcc, file_name && *file_name);
+	doca_error_t ret = check_pcc_may_set(pcc, file_name && *file_name);
 	char *copy;
 
 	if (ret)
@@ -270,7 +270,7 @@ static bool find_entries(struct doca_pcc *pcc)
 	return true;
 }
 
-static doca_error_t start_program(struct doca_pcc *pcc)
+static doca_error_t start_pcc_program(struct doca_pcc *pcc)
 {
 	int err;
 
@@ -301,7 +301,7 @@ doca_error_t doca_pcc_start(struct doca_pcc *pcc)
 		return ret;
 	ret = doca_dpa_start(pcc->dpa);
 	if (!ret) {
-		ret = start_program(pcc);
+		ret = start_pcc_program(pcc);
 		if (ret)
 			doca_dpa_stop(pcc->dpa);
 	}
@@ -328,7 +328,7 @@ doca_error_t doca_pcc_stop(struct doca_pcc *pcc)
 
 /* ------------------------------------------------------------------------- states */
 
-static doca_error_t is_started(const struct doca_pcc *pcc, bool good)
+static doca_error_t check_pcc_started(const struct doca_pcc *pcc, bool good)
 {
 	if (!dpa_live(pcc) || !good)
 		return DOCA_ERROR_INVALID_VALUE;
@@ -355,7 +355,7 @@ doca_error_t doca_pcc_get_process_state(const struct doca_pcc *pcc,
 		[PCC_DEACTIVATED] = DOCA_PCC_PS_DEACTIVATED,
 		[PCC_ERROR] = DOCA_PCC_PS_ERROR,
 	};
-	doca_error_t ret = is_started(pcc, process_state);
+	doca_error_t ret = check_pcc_started(pcc, process_state);
 
 	if (!ret)
 		*process_state = states[stage_of(pcc)];
@@ -363,7 +363,7 @@ doca_error_t doca_pcc_get_process_state(const struct doca_pcc *pcc,
 }
 
 /* The lock is held: the program gives the port up. */
-static void deactivate(struct doca_pcc *pcc)
+static void deactivate_program(struct doca_pcc *pcc)
 {
 	pcc->deactivate = true;
 	pcc_engine_wake(pcc);
@@ -392,7 +392,7 @@ static void await_stage(struct doca_pcc *pcc, enum pcc_stage was, uint64_t end)
 
 doca_error_t doca_pcc_wait(struct doca_pcc *pcc, int wait_time)
 {
-	doca_error_t ret = is_started(pcc, true);
+	doca_error_t ret = check_pcc_started(pcc, true);
 	uint64_t end = UINT64_MAX;
 	enum pcc_stage was;
 
@@ -406,14 +406,14 @@ doca_error_t doca_pcc_wait(struct doca_pcc *pcc, int wait_time)
 	await_stage(pcc, was, end);
 	pthread_mutex_lock(&pcc->lock);
 	if (wait_time > 0 && pcc->stage == was && dpal_now_ns() >= end)
-		deactivate(pcc);
+		deactivate_program(pcc);
 	pthread_mutex_unlock(&pcc->lock);
 	return DOCA_SUCCESS;
 }
 
 doca_error_t doca_pcc_enable_debug(const struct doca_pcc *pcc, bool enable)
 {
-	doca_error_t ret = is_started(pcc, true);
+	doca_error_t ret = check_pcc_started(pcc, true);
 
 	if (!ret)
 		((struct doca_pcc *)pcc)->debug = enable;
@@ -423,7 +423,7 @@ doca_error_t doca_pcc_enable_debug(const struct doca_pcc *pcc, bool enable)
 /* Prints the work of each thread on the standard output, as all that a program prints. */
 doca_error_t doca_pcc_dump_debug(const struct doca_pcc *pcc)
 {
-	doca_error_t ret = is_started(pcc, true);
+	doca_error_t ret = check_pcc_started(pcc, true);
 	char line[160];
 
 	if (ret)
@@ -447,7 +447,7 @@ doca_error_t doca_pcc_dump_debug(const struct doca_pcc *pcc)
 doca_error_t doca_pcc_set_mailbox(struct doca_pcc *pcc, uint32_t max_request_size,
 				  uint32_t max_response_size)
 {
-	doca_error_t ret = may_set(pcc, max_request_size || max_response_size);
+	doca_error_t ret = check_pcc_may_set(pcc, max_request_size || max_response_size);
 
 	if (ret)
 		return ret;
@@ -459,7 +459,7 @@ doca_error_t doca_pcc_set_mailbox(struct doca_pcc *pcc, uint32_t max_request_siz
 
 static doca_error_t get_buffer(const struct doca_pcc *pcc, void **out, bool response)
 {
-	doca_error_t ret = is_started(pcc, out);
+	doca_error_t ret = check_pcc_started(pcc, out);
 
 	if (!ret && !pcc->has_mailbox)
 		ret = DOCA_ERROR_INITIALIZATION;
@@ -481,7 +481,7 @@ doca_error_t doca_pcc_mailbox_get_response_buffer(struct doca_pcc *pcc, void **r
 doca_error_t doca_pcc_mailbox_send(struct doca_pcc *pcc, uint32_t request_size,
 				   uint32_t *response_size, uint32_t *cb_ret_val)
 {
-	doca_error_t ret = is_started(pcc, response_size && cb_ret_val);
+	doca_error_t ret = check_pcc_started(pcc, response_size && cb_ret_val);
 	struct dpa_pcc_mail mail;
 
 	if (ret)

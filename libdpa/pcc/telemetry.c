@@ -107,7 +107,8 @@ doca_error_t doca_telemetry_pcc_stop(struct doca_telemetry_pcc *pcc)
 /* ------------------------------------------------------------------ an algorithm */
 
 /* Reads a slot. ENOENT: nothing; EIO: this process has no adapter (it was forked). */
-static int read_slot(const struct doca_telemetry_pcc *pcc, uint32_t slot, struct dpa_pcc_slot *out)
+static int read_telemetry_slot(const struct doca_telemetry_pcc *pcc, uint32_t slot,
+			       struct dpa_pcc_slot *out)
 {
 	void *port;
 	const struct dpa_pcc_ops *ops = dpa_hwif_pcc(pcc->dev->ctx, &port);
@@ -124,7 +125,7 @@ static doca_error_t read_identity(const struct doca_telemetry_pcc *pcc, uint8_t 
 {
 	if (!dpa_live(pcc) || !out || slot >= DPA_PCC_SLOTS)
 		return DOCA_ERROR_INVALID_VALUE;
-	return read_slot(pcc, slot, s) ? DOCA_ERROR_BAD_STATE : DOCA_SUCCESS;
+	return read_telemetry_slot(pcc, slot, s) ? DOCA_ERROR_BAD_STATE : DOCA_SUCCESS;
 }
 
 /* For those where it is DRIVER, as for a slot that does not exist. */
@@ -133,7 +134,8 @@ static doca_error_t read_populated(const struct doca_telemetry_pcc *pcc, uint8_t
 {
 	if (!dpa_live(pcc) || !out)
 		return DOCA_ERROR_INVALID_VALUE;
-	return slot >= DPA_PCC_SLOTS || read_slot(pcc, slot, s) ? DOCA_ERROR_DRIVER : DOCA_SUCCESS;
+	return slot >= DPA_PCC_SLOTS || read_telemetry_slot(pcc, slot, s) ? DOCA_ERROR_DRIVER
+									  : DOCA_SUCCESS;
 }
 
 doca_error_t doca_telemetry_pcc_get_algo_id(struct doca_telemetry_pcc *pcc, uint8_t algo_slot,

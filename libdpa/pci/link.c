@@ -66,15 +66,15 @@ static void link_drop(struct dpa_pci_link *l)
 	l->got = 0;
 }
 
-static bool link_watch(const struct dpa_pci_caller *c, const struct dpa_pci_link *l,
-		       uint32_t events, int op)
+static bool watch_link_fd(const struct dpa_pci_caller *c, const struct dpa_pci_link *l,
+			  uint32_t events, int op)
 {
 	struct epoll_event ev = {.events = events};
 
 	return !epoll_ctl(c->epoll, op, l->fd, &ev);
 }
 
-static void link_limit(struct dpa_pci_link *l, uint64_t ms)
+static void set_link_deadline(struct dpa_pci_link *l, uint64_t ms)
 {
 	l->deadline = dpa_pci_now_ns() + ms * 1000000;
 }
@@ -91,12 +91,12 @@ static bool link_try(const struct dpa_pci_caller *c, struct dpa_pci_link *l)
 	len = link_address(gid, l->where.port, &a);
 	l->fd = socket(a.ss_family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
 	if (l->fd < 0 || (connect(l->fd, (struct sockaddr *)&a, len) && errno != EINPROGRESS) ||
-	    !link_watch(c, l, EPOLLOUT, EPOLL_CTL_ADD)) {
+	    !watch_link_fd(c, l, EPOLLOUT, EPOLL_CTL_ADD)) {
 		link_drop(l);
 		return false;
 	}
 	l->state = PCI_CALLING;
-	link_limit(l, DPA_PCI_CALL_MS);
+	set_link_deadline(l, DPA_PCI_CALL_MS);
 	return true;
 }
 
@@ -146,8 +146,8 @@ static bool link_ask(const struct dpa_pci_caller *c, struct dpa_pci_link *l)
 	if (send(l->fd, &l->own, sizeof(l->own), MSG_NOSIGNAL) != sizeof(l->own))
 		return false; /* an empty socket buffer takes the whole message */
 	l->state = PCI_ASKED;
-	link_limit(l, DPA_PCI_MSG_MS);
-	return link_watch(c, l, EPOLLIN, EPOLL_CTL_MOD);
+	set_link_deadline(l, DPA_PCI_MSG_MS);
+	return watch_link_fd(c, l, EPOLLIN, EPOLL_CTL_MOD);
 }
 
 /* Read the answer. False: no answer will come, or a wrong one came. */

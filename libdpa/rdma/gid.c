@@ -18,12 +18,12 @@ static bool is_v4_mapped(const uint8_t *g)
 	return !memcmp(g, v4_prefix, sizeof(v4_prefix));
 }
 
-static bool is_loopback(const uint8_t *g)
+static bool is_loopback_gid(const uint8_t *g)
 {
 	return is_v4_mapped(g) ? g[12] == 127 : !memcmp(g, v6_loopback, 16);
 }
 
-static bool is_link_local(const uint8_t *g)
+static bool is_link_local_gid(const uint8_t *g)
 {
 	return g[0] == 0xfe && (g[1] & 0xc0) == 0x80;
 }
@@ -33,9 +33,9 @@ static bool gids_match(const uint8_t *a, const uint8_t *b, bool same_host)
 {
 	if (is_v4_mapped(a) != is_v4_mapped(b))
 		return false;
-	if (is_loopback(a) || is_loopback(b))
-		return is_loopback(a) && is_loopback(b) && same_host;
-	return is_link_local(a) == is_link_local(b);
+	if (is_loopback_gid(a) || is_loopback_gid(b))
+		return is_loopback_gid(a) && is_loopback_gid(b) && same_host;
+	return is_link_local_gid(a) == is_link_local_gid(b);
 }
 
 static bool get_gid(struct ibv_context *ctx, uint32_t index, uint8_t gid[16])

@@ -91,7 +91,7 @@ static int make_for_dpa(struct doca_rdma *r, struct ibv_pd *pd)
 	return ret;
 }
 
-static int make_path(struct doca_rdma *r, struct ibv_pd *pd)
+static int make_data_path(struct doca_rdma *r, struct ibv_pd *pd)
 {
 	if (r->ctx.dpa)
 		return make_for_dpa(r, pd);
@@ -115,14 +115,14 @@ static int make_rdma(struct doca_rdma *r)
 	if (!ret && r->ctx.pe)
 		ret = dpa_cm_start(&r->cm);
 	if (!ret)
-		ret = make_path(r, pd);
+		ret = make_data_path(r, pd);
 	if (ret)
 		unmake_rdma(r);
 	return ret;
 }
 
 /* Take the completion context. The attached one may have been destroyed since. */
-static doca_error_t take_completion(struct doca_rdma *r)
+static doca_error_t take_completion_context(struct doca_rdma *r)
 {
 	struct doca_dpa *dpa = r->ctx.dpa;
 
@@ -163,7 +163,7 @@ static void leave_seat(struct doca_rdma *r)
 static doca_error_t start_rdma(struct doca_ctx *ctx)
 {
 	struct doca_rdma *r = dpa_rdma_of_ctx(ctx);
-	doca_error_t ret = ctx->dpa ? take_completion(r) : DOCA_SUCCESS;
+	doca_error_t ret = ctx->dpa ? take_completion_context(r) : DOCA_SUCCESS;
 
 	if (ret)
 		return ret;

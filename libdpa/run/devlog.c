@@ -153,7 +153,7 @@ static bool wait_for_room(struct dpa_devlog *log, uint64_t n)
 	return true;
 }
 
-static void put_bytes(struct dpa_devlog *log, const char *p, uint64_t n)
+static void devlog_put_bytes(struct dpa_devlog *log, const char *p, uint64_t n)
 {
 	uint64_t at, first;
 
@@ -193,13 +193,13 @@ void dpa_devlog_put(struct dpa_devlog *log, int eu, uint32_t level, const char *
 	if (len > LOG_MESSAGE)
 		len = LOG_MESSAGE;
 	memcpy(line + n, text, len);
-	put_bytes(log, line, (uint64_t)n + len);
+	devlog_put_bytes(log, line, (uint64_t)n + len);
 }
 
 void dpa_devlog_put_text(struct dpa_devlog *log, const char *text, uint64_t len)
 {
 	if (len)
-		put_bytes(log, text, len < LOG_MESSAGE ? len : LOG_MESSAGE);
+		devlog_put_bytes(log, text, len < LOG_MESSAGE ? len : LOG_MESSAGE);
 }
 
 void dpa_devlog_put_trace(struct dpa_devlog *log, int eu, const uint64_t words[5])
@@ -211,5 +211,5 @@ void dpa_devlog_put_trace(struct dpa_devlog *log, int eu, const uint64_t words[5
 			 (unsigned long long)words[2], (unsigned long long)words[3],
 			 (unsigned long long)words[4]);
 
-	put_bytes(log, line, (uint64_t)n);
+	devlog_put_bytes(log, line, (uint64_t)n);
 }

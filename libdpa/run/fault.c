@@ -133,7 +133,7 @@ static void chain_action(int sig, siginfo_t *si, void *uc_)
  * Handle a signal. Device code is interrupted between two of its own instructions: no lock is held
  * and no operation of the library is in progress, so a jump may leave it.
  */
-static void on_signal(int sig, siginfo_t *si, void *uc)
+static void on_fault_signal(int sig, siginfo_t *si, void *uc)
 {
 	int keep = errno;
 	struct dpal_eu *eu = dpal_eu_self;
@@ -182,7 +182,7 @@ static bool remember_action(struct before *b, const struct ksigaction *now)
 
 static void install_handler(int i)
 {
-	struct ksigaction act = {.handler = on_signal,
+	struct ksigaction act = {.handler = on_fault_signal,
 				 /* NODEFER: a jump leaves the handler and keeps the mask */
 				 .flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER | SA_RESTART};
 	struct ksigaction now;
@@ -192,11 +192,11 @@ static void install_handler(int i)
 	act.restorer = dpa_fault_restorer;
 #endif
 	raw_sigaction(signal_of(i), NULL, &now);
-	if (now.handler == on_signal)
+	if (now.handler == on_fault_signal)
 		return;
 	pthread_mutex_lock(&install_lock);
 	raw_sigaction(signal_of(i), NULL, &now);
-	if (now.handler != on_signal && remember_action(&before[i], &now))
+	if (now.handler != on_fault_signal && remember_action(&before[i], &now))
 		raw_sigaction(signal_of(i), &act, NULL);
 	pthread_mutex_unlock(&install_lock);
 }

@@ -16,7 +16,7 @@ void dpa_inject_begin(void)
 #define NAP_NS 1000000
 
 /* A store through a bad pointer, as device code does it: the handlers of EUs see the same fault. */
-static void crash(void *arg)
+static void injected_crash(void *arg)
 {
 	volatile uint64_t *nowhere = (uint64_t *)8;
 
@@ -24,7 +24,7 @@ static void crash(void *arg)
 	*nowhere = (uintptr_t)arg;
 }
 
-static uint64_t now_ns(void)
+static uint64_t wait_now_ns(void)
 {
 	struct timespec t;
 
@@ -33,7 +33,7 @@ static uint64_t now_ns(void)
 }
 
 /* The context has ended, or the rule is gone. */
-static bool is_over(const struct dpal_run *run)
+static bool is_wait_over(const struct dpal_run *run)
 {
 	const struct dpa_inject_ops *o = atomic_load_explicit(&dpa_injects, memory_order_acquire);
 
@@ -44,7 +44,8 @@ static bool is_over(const struct dpal_run *run)
 /* The thread keeps its EU. */
 static void wait_without_eu(const struct dpal_run *run, uint64_t ns)
 {
-	for (uint64_t now = now_ns(), end = now + ns; now < end && !is_over(run); now = now_ns()) {
+	for (uint64_t now = wait_now_ns(), end = now + ns; now < end && !is_wait_over(run);
+	     now = wait_now_ns()) {
 		const uint64_t nap = end - now < NAP_NS ? end - now : NAP_NS;
 
 		nanosleep(&(struct timespec){.tv_nsec = (long)nap}, NULL);
@@ -57,5 +58,5 @@ dpa_run_code *dpa_run_injected(const struct dpal_run *run, dpa_run_code *code)
 
 	if (dpa_injected(DPA_HW_INJECT_EU, &ns))
 		wait_without_eu(run, ns);
-	return dpa_injected(DPA_HW_INJECT_DPA, &ns) ? crash : code;
+	return dpa_injected(DPA_HW_INJECT_DPA, &ns) ? injected_crash : code;
 }

@@ -8,7 +8,7 @@
 
 static _Atomic uint32_t last_id, last_context;
 
-static void add_stat(_Atomic uint64_t *to, uint64_t n)
+static void add_to_stat(_Atomic uint64_t *to, uint64_t n)
 {
 	atomic_fetch_add_explicit(to, n, memory_order_relaxed);
 }
@@ -108,8 +108,8 @@ void dpa_stat_begin(struct dpa_stat_run *r, struct dpa_stat_task *task, int eu)
 	r->eu = eu;
 	r->since_ns = dpal_now_ns();
 	atomic_store_explicit(&task->eu, eu, memory_order_relaxed);
-	add_stat(&task->runs, 1);
-	add_stat(&e->runs, 1);
+	add_to_stat(&task->runs, 1);
+	add_to_stat(&e->runs, 1);
 	atomic_store_explicit(&e->since_ns, r->since_ns, memory_order_relaxed);
 	atomic_store_explicit(&e->task, (uint32_t)(task - f->tasks) + 1, memory_order_release);
 	r->counting = 0;
@@ -127,14 +127,14 @@ void dpa_stat_end(struct dpa_stat_run *r)
 	if (!r->task || !f)
 		return;
 	if (r->counting && dpa_stat_counters(&cycles, &instructions)) {
-		add_stat(&r->task->cycles, cycles - r->cycles);
-		add_stat(&r->task->instructions, instructions - r->instructions);
-		add_stat(&r->task->counted, 1);
+		add_to_stat(&r->task->cycles, cycles - r->cycles);
+		add_to_stat(&r->task->instructions, instructions - r->instructions);
+		add_to_stat(&r->task->counted, 1);
 	}
 	ns = dpal_now_ns() - r->since_ns;
 	atomic_store_explicit(&f->eus[r->eu].task, 0, memory_order_relaxed);
-	add_stat(&r->task->ns, ns);
-	add_stat(&f->eus[r->eu].ns, ns);
+	add_to_stat(&r->task->ns, ns);
+	add_to_stat(&f->eus[r->eu].ns, ns);
 }
 
 void dpa_stat_fail(struct dpa_stat_task *task, const char *reason)

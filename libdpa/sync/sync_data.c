@@ -10,7 +10,7 @@
 #define SPIN_PAUSES 200	 /* polls before the first yield */
 #define SPIN_LOOKS  2000 /* polls before it sleeps */
 
-static bool is_started(const struct doca_sync_event *se)
+static bool is_event_started(const struct doca_sync_event *se)
 {
 	return dpa_live(se) &&
 	       atomic_load_explicit(&se->state, memory_order_acquire) == DPA_SE_STARTED;
@@ -18,7 +18,7 @@ static bool is_started(const struct doca_sync_event *se)
 
 doca_error_t doca_sync_event_get(struct doca_sync_event *event, uint64_t *value)
 {
-	if (!is_started(event) || !value)
+	if (!is_event_started(event) || !value)
 		return DOCA_ERROR_INVALID_VALUE;
 	*value = dpa_se_read(event);
 	return DOCA_SUCCESS;
@@ -27,7 +27,7 @@ doca_error_t doca_sync_event_get(struct doca_sync_event *event, uint64_t *value)
 doca_error_t doca_sync_event_update_add(struct doca_sync_event *event, uint64_t value,
 					uint64_t *fetched)
 {
-	if (!is_started(event) || !fetched)
+	if (!is_event_started(event) || !fetched)
 		return DOCA_ERROR_INVALID_VALUE;
 	*fetched = dpa_se_add(event, value);
 	return DOCA_SUCCESS;
@@ -35,7 +35,7 @@ doca_error_t doca_sync_event_update_add(struct doca_sync_event *event, uint64_t 
 
 doca_error_t doca_sync_event_update_set(struct doca_sync_event *event, uint64_t value)
 {
-	if (!is_started(event))
+	if (!is_event_started(event))
 		return DOCA_ERROR_INVALID_VALUE;
 	dpa_se_set(event, value);
 	return DOCA_SUCCESS;
@@ -83,7 +83,7 @@ static doca_error_t wait_for_value(struct doca_sync_event *se, enum dpa_se_cond 
 {
 	struct wait wait = {.woken = 0};
 
-	if (!is_started(se))
+	if (!is_event_started(se))
 		return DOCA_ERROR_INVALID_VALUE;
 	for (int i = 0; i < SPIN_LOOKS; i++) {
 		if (value_holds(se, cond, value, mask))

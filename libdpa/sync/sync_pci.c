@@ -139,7 +139,7 @@ static doca_error_t pci_error(int err)
  * Open the page. The first open is O_PATH: a descriptor that is no page of an event is never opened
  * for access, because opening a device has effects.
  */
-static doca_error_t open_page(const struct blob *b, int *out)
+static doca_error_t open_event_page(const struct blob *b, int *out)
 {
 	char path[64];
 	struct stat st;
@@ -169,7 +169,7 @@ static doca_error_t import_blob(struct doca_sync_event *se, const struct blob *b
 	doca_error_t ret;
 	int fd = -1;
 
-	ret = open_page(b, &fd);
+	ret = open_event_page(b, &fd);
 	if (ret)
 		return ret;
 	if (map_page(se, fd)) {

@@ -55,7 +55,7 @@ static bool watch_holds(const struct dpa_se_watch *w)
 	return false;
 }
 
-static void link_watch(struct dpa_se_watch *w)
+static void insert_watch(struct dpa_se_watch *w)
 {
 	struct doca_sync_event *se = w->se;
 
@@ -307,7 +307,7 @@ int dpa_se_watch(struct dpa_se_watch *w, struct doca_sync_event *se, enum dpa_se
 	if (!ret) {
 		w->se = se;
 		w->generation = dpa_pool_generation();
-		link_watch(w);
+		insert_watch(w);
 		atomic_fetch_add_explicit(&se->num_watches, 1, memory_order_seq_cst);
 		if (!look_at_watch(w, &late) && se->polled)
 			ring_watcher();

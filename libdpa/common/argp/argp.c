@@ -88,7 +88,7 @@ static const struct {
 };
 
 /* True if a setter had no memory for a text. The setters themselves report nothing. */
-static bool is_lost(const char *want, const char *have)
+static bool is_text_lost(const char *want, const char *have)
 {
 	return want && *want && !have;
 }
@@ -109,10 +109,10 @@ static doca_error_t add_general(struct argp *a)
 		p->type = general_flags[i].type;
 		p->cli_only = general_flags[i].cli_only;
 		p->general = p->inherited = true;
-		if (is_lost(general_flags[i].short_name, p->short_name) ||
-		    is_lost(general_flags[i].long_name, p->long_name) ||
-		    is_lost(general_flags[i].arguments, p->arguments) ||
-		    is_lost(general_flags[i].description, p->description))
+		if (is_text_lost(general_flags[i].short_name, p->short_name) ||
+		    is_text_lost(general_flags[i].long_name, p->long_name) ||
+		    is_text_lost(general_flags[i].arguments, p->arguments) ||
+		    is_text_lost(general_flags[i].description, p->description))
 			ret = DOCA_ERROR_NO_MEMORY;
 		else
 			ret = doca_argp_register_param(p);

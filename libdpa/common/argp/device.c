@@ -11,7 +11,7 @@
 #define BUS "pci/"
 
 /* Cut a text at its first comma. Returns what follows; NULL: nothing does. */
-static char *cut(char *text)
+static char *cut_at_comma(char *text)
 {
 	char *comma = strchr(text, ',');
 
@@ -30,19 +30,19 @@ doca_error_t argp_split_device(struct argp_given *g, const char *text)
 	g->text = strdup(text + strlen(BUS));
 	if (!g->text)
 		return DOCA_ERROR_NO_MEMORY;
-	rest = cut(g->text);
+	rest = cut_at_comma(g->text);
 	if (g->param->type == ARGP_DEVICE_REP) {
 		if (!rest)
 			return DOCA_ERROR_INVALID_VALUE;
 		g->rep = rest;
-		rest = cut(rest);
+		rest = cut_at_comma(rest);
 	}
 	g->devargs = rest;
 	return DOCA_SUCCESS;
 }
 
 /* NULL: no device of the list has this address, or the text is no address. */
-static struct doca_devinfo *find_device(struct doca_devinfo **list, uint32_t num, const char *addr)
+static struct doca_devinfo *find_by_pci(struct doca_devinfo **list, uint32_t num, const char *addr)
 {
 	for (uint32_t i = 0; i < num; i++) {
 		uint8_t is = 0;
@@ -53,7 +53,7 @@ static struct doca_devinfo *find_device(struct doca_devinfo **list, uint32_t num
 	return NULL;
 }
 
-static doca_error_t open_device(const struct argp *a, const char *addr, struct doca_dev **dev)
+static doca_error_t open_pci_device(const struct argp *a, const char *addr, struct doca_dev **dev)
 {
 	struct doca_devinfo **list, *info;
 	doca_error_t ret;
@@ -62,7 +62,7 @@ static doca_error_t open_device(const struct argp *a, const char *addr, struct d
 	ret = doca_devinfo_create_list(&list, &num);
 	if (ret)
 		return ret == DOCA_ERROR_NO_MEMORY ? ret : DOCA_ERROR_INVALID_VALUE;
-	info = find_device(list, num, addr);
+	info = find_by_pci(list, num, addr);
 	if (!info)
 		ret = DOCA_ERROR_INVALID_VALUE;
 	else if (a->dev_open)
@@ -74,7 +74,7 @@ static doca_error_t open_device(const struct argp *a, const char *addr, struct d
 }
 
 /* Return the number of pf0sfN; 0: the name has another form. */
-static uint32_t function_of(const char *name)
+static uint32_t sf_number(const char *name)
 {
 	char *end;
 	long n;
@@ -91,7 +91,7 @@ static doca_error_t open_rep(struct doca_dev *dev, const char *name, struct doca
 {
 	doca_error_t ret = DOCA_ERROR_INVALID_VALUE;
 	struct doca_devinfo_rep **list;
-	uint32_t num, wanted = function_of(name);
+	uint32_t num, wanted = sf_number(name);
 
 	if (!wanted || doca_devinfo_rep_create_list(dev, DOCA_DEVINFO_REP_FILTER_ALL, &list, &num))
 		return ret;
@@ -105,7 +105,7 @@ static doca_error_t open_rep(struct doca_dev *dev, const char *name, struct doca
 doca_error_t argp_call_device(const struct argp *a, const struct argp_given *g)
 {
 	struct doca_argp_device_rep_ctx ctx = {.dev_ctx = {.devargs = g->devargs}};
-	doca_error_t ret = open_device(a, g->text, &ctx.dev_ctx.dev);
+	doca_error_t ret = open_pci_device(a, g->text, &ctx.dev_ctx.dev);
 
 	if (ret) {
 		argp_say("there is no device " BUS "%s, or it cannot be opened", g->text);

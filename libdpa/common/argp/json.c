@@ -9,7 +9,7 @@
 
 #define FILE_MAX_SIZE (1 << 20)
 
-static char *read_file(const char *path)
+static char *read_json_file(const char *path)
 {
 	FILE *f = fopen(path, "re");
 	char *text;
@@ -70,8 +70,8 @@ static doca_error_t add_value(struct doca_argp_param *p, struct json_object *v,
 	return g ? convert_value(g, v) : DOCA_ERROR_NO_MEMORY;
 }
 
-static doca_error_t add_all(struct doca_argp_param *p, struct json_object *v,
-			    struct argp_list *list)
+static doca_error_t add_values(struct doca_argp_param *p, struct json_object *v,
+			       struct argp_list *list)
 {
 	doca_error_t ret = DOCA_SUCCESS;
 
@@ -101,14 +101,14 @@ static doca_error_t read_member(struct argp *a, bool general, const char *key,
 	}
 	if (p->given)
 		return DOCA_SUCCESS;
-	ret = add_all(p, v, list);
+	ret = add_values(p, v, list);
 	if (ret)
 		argp_say("\"%s\" has a bad value in the JSON file", key);
 	return ret;
 }
 
-static doca_error_t read_section(struct argp *a, const char *name, struct json_object *flags,
-				 struct argp_list *list)
+static doca_error_t read_flag_section(struct argp *a, const char *name, struct json_object *flags,
+				      struct argp_list *list)
 {
 	bool general = !strcmp(name, "doca_general_flags");
 	doca_error_t ret = DOCA_SUCCESS;
@@ -151,7 +151,7 @@ static doca_error_t load_text(struct argp *a, const char *text, struct argp_list
 	}
 	json_object_object_foreach(root, key, v)
 	{
-		ret = read_section(a, key, v, list);
+		ret = read_flag_section(a, key, v, list);
 		if (ret)
 			break;
 	}
@@ -163,7 +163,7 @@ static doca_error_t load_text(struct argp *a, const char *text, struct argp_list
 
 doca_error_t argp_load_json(struct argp *a, const char *path, struct argp_list *list)
 {
-	char *text = read_file(path);
+	char *text = read_json_file(path);
 	doca_error_t ret;
 
 	if (!text) {

@@ -39,7 +39,7 @@ static void free_cmd(struct doca_argp_cmd *cmd)
 	dpa_obj_free(cmd);
 }
 
-static void set_text(char **to, const char *text)
+static void set_argp_text(char **to, const char *text)
 {
 	free(*to);
 	*to = text && *text ? strdup(text) : NULL;
@@ -73,7 +73,7 @@ static bool same_name(const char *a, const char *b)
 }
 
 /* Return whether a name is taken in the command or, for inherited names, above it. */
-static bool is_taken(const struct doca_argp_cmd *cmd, const char *name)
+static bool is_name_taken(const struct doca_argp_cmd *cmd, const char *name)
 {
 	return name && argp_find(cmd, name, strlen(name));
 }
@@ -85,7 +85,7 @@ doca_error_t argp_add_param(struct doca_argp_cmd *cmd, struct doca_argp_param *p
 	if ((!param->short_name && !param->long_name) || !param->description || !param->callback ||
 	    param->type <= ARGP_UNKNOWN || param->type > ARGP_DOUBLE)
 		return DOCA_ERROR_INITIALIZATION;
-	if (is_taken(cmd, param->short_name) || is_taken(cmd, param->long_name))
+	if (is_name_taken(cmd, param->short_name) || is_name_taken(cmd, param->long_name))
 		return DOCA_ERROR_INVALID_VALUE;
 	while (*end)
 		end = &(*end)->next;
@@ -129,7 +129,7 @@ doca_error_t doca_argp_register_param(struct doca_argp_param *input_param)
 	void doca_argp_param_set_##what(struct doca_argp_param *param, const char *text)           \
 	{                                                                                          \
 		if (dpa_live(param))                                                               \
-			set_text(&param->what, text);                                              \
+			set_argp_text(&param->what, text);                                         \
 	}
 
 PARAM_TEXT(short_name)
@@ -215,7 +215,7 @@ static doca_error_t add_cmd(struct doca_argp_cmd *to, struct doca_argp_cmd *cmd)
 }
 
 /* Return whether cmd is `other`, or below it. */
-static bool is_within(const struct doca_argp_cmd *cmd, const struct doca_argp_cmd *other)
+static bool is_within_cmd(const struct doca_argp_cmd *cmd, const struct doca_argp_cmd *other)
 {
 	if (!dpa_live(cmd))
 		return false;
@@ -228,7 +228,7 @@ doca_error_t doca_argp_cmd_register_cmd(struct doca_argp_cmd *cmd, struct doca_a
 {
 	doca_error_t ret;
 
-	if (!dpa_live(input_cmd) || input_cmd->registered || is_within(cmd, input_cmd))
+	if (!dpa_live(input_cmd) || input_cmd->registered || is_within_cmd(cmd, input_cmd))
 		return DOCA_ERROR_INVALID_VALUE;
 	ret = may_register_in(cmd);
 	if (!ret)
@@ -250,13 +250,13 @@ doca_error_t doca_argp_register_cmd(struct doca_argp_cmd *input_cmd)
 void doca_argp_cmd_set_name(struct doca_argp_cmd *cmd, const char *name)
 {
 	if (dpa_live(cmd))
-		set_text(&cmd->name, name);
+		set_argp_text(&cmd->name, name);
 }
 
 void doca_argp_cmd_set_description(struct doca_argp_cmd *cmd, const char *description)
 {
 	if (dpa_live(cmd))
-		set_text(&cmd->description, description);
+		set_argp_text(&cmd->description, description);
 }
 
 void doca_argp_cmd_set_callback(struct doca_argp_cmd *cmd, doca_argp_cmd_cb_t callback)

@@ -5,7 +5,7 @@
 #include "argp.h"
 #include <doca_version.h>
 
-static const char *name_of(const struct doca_argp_param *p)
+static const char *param_name(const struct doca_argp_param *p)
 {
 	return p->long_name ? p->long_name : p->short_name;
 }
@@ -39,7 +39,7 @@ static doca_error_t check_twice(const struct argp_list *list)
 {
 	for (const struct argp_given *g = list->first; g; g = g->next) {
 		if (g->param && g->param->given > 1 && !g->param->multiplicity) {
-			argp_say("%s is given twice", name_of(g->param));
+			argp_say("%s is given twice", param_name(g->param));
 			return DOCA_ERROR_INVALID_VALUE;
 		}
 	}
@@ -57,7 +57,7 @@ static doca_error_t check_singular(const struct argp_list *list, bool *alone)
 	*alone = single != NULL;
 	for (const struct argp_given *g = list->first; g && single; g = g->next) {
 		if (g->param != single->param && g->param && !g->param->general) {
-			argp_say("%s can only be given alone", name_of(single->param));
+			argp_say("%s can only be given alone", param_name(single->param));
 			return DOCA_ERROR_INVALID_VALUE;
 		}
 	}
@@ -70,7 +70,7 @@ static doca_error_t check_mandatory(const struct argp *a)
 	for (const struct doca_argp_cmd *c = a->current; c; c = c->parent) {
 		for (const struct doca_argp_param *p = c->params; p; p = p->next) {
 			if (p->mandatory && !p->given) {
-				argp_say("%s is missing", name_of(p));
+				argp_say("%s is missing", param_name(p));
 				return DOCA_ERROR_INVALID_VALUE;
 			}
 		}
@@ -90,7 +90,7 @@ static doca_error_t check_given(const struct argp *a, const struct argp_list *cl
 	return ret;
 }
 
-static void *value_of(struct argp_given *g)
+static void *given_value(struct argp_given *g)
 {
 	switch (g->param->type) {
 	case ARGP_STRING:
@@ -110,7 +110,7 @@ static doca_error_t call_param(const struct argp *a, struct argp_given *g)
 {
 	if (g->param->type == ARGP_DEVICE || g->param->type == ARGP_DEVICE_REP)
 		return argp_call_device(a, g);
-	return g->param->callback(value_of(g), a->config);
+	return g->param->callback(given_value(g), a->config);
 }
 
 /* Call general flags first: the log level applies to the messages of the other callbacks. */

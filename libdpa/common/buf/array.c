@@ -154,7 +154,7 @@ static struct dpa_gpu_mem *build_gpu_array(const struct doca_buf_arr *a,
 	return ret ? NULL : mem;
 }
 
-static doca_error_t build(struct doca_buf_arr *a, const struct dpa_mmap_key *key)
+static doca_error_t build_buf_array(struct doca_buf_arr *a, const struct dpa_mmap_key *key)
 {
 	if (!array_fits(a, key->len))
 		return DOCA_ERROR_NO_MEMORY;
@@ -179,7 +179,7 @@ doca_error_t doca_buf_arr_start(struct doca_buf_arr *buf_arr)
 	if (ret)
 		return ret == DOCA_ERROR_NOT_PERMITTED ? DOCA_ERROR_BAD_STATE
 						       : DOCA_ERROR_INVALID_VALUE;
-	ret = build(buf_arr, &key);
+	ret = build_buf_array(buf_arr, &key);
 	if (ret)
 		return ret;
 	buf_arr->was_started = true;

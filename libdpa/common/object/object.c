@@ -56,7 +56,7 @@ static void set_entry(struct dpa_obj_table *t, struct dpa_obj_entry *e, const vo
 	atomic_store_explicit(&e->types, types, memory_order_release);
 }
 
-static void copy_table(struct dpa_obj_table *to, const struct dpa_obj_table *from)
+static void copy_object_table(struct dpa_obj_table *to, const struct dpa_obj_table *from)
 {
 	for (uint64_t i = 0; i < 1ull << from->log_size; i++) {
 		const struct dpa_obj_entry *e = &from->entries[i];
@@ -98,7 +98,7 @@ static struct dpa_obj_table *with_room(void)
 	if (!bigger)
 		return NULL;
 	if (t)
-		copy_table(bigger, t);
+		copy_object_table(bigger, t);
 	bigger->older = t;
 	atomic_store_explicit(&dpa_obj_table, bigger, memory_order_release);
 	return bigger;

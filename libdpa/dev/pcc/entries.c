@@ -19,23 +19,23 @@ __dpa_global__ void __dpa_pcc_bind(uint64_t arg)
 		doca_pcc_dev_user_port_info_changed(0);
 }
 
-static uint32_t be(uint32_t v)
+static uint32_t to_be32(uint32_t v)
 {
 	return __builtin_bswap32(v);
 }
 
 /* Make an event from a report, in the form that the program's calls read. */
-static void make_event(doca_pcc_dev_event_t *ev, const struct dpa_pcc_report *r)
+static void make_pcc_event(doca_pcc_dev_event_t *ev, const struct dpa_pcc_report *r)
 {
 	uint32_t *spec = (uint32_t *)&ev->ev_spec_attr;
 	uint32_t subtype = r->type == DPA_PCC_EV_RTT ? 0 : r->subtype;
-	uint32_t attr = be((uint32_t)r->type | subtype << 8 | (uint32_t)r->flags << 24);
+	uint32_t attr = to_be32((uint32_t)r->type | subtype << 8 | (uint32_t)r->flags << 24);
 
 	__builtin_memset(ev->reserved_at_0, 0, sizeof(ev->reserved_at_0));
 	__builtin_memcpy(&ev->ev_attr, &attr, sizeof(attr));
-	ev->flow_tag = be(r->flow);
-	ev->sn = be(r->sn);
-	ev->timestamp = be(r->time);
+	ev->flow_tag = to_be32(r->flow);
+	ev->sn = to_be32(r->sn);
+	ev->timestamp = to_be32(r->time);
 	/* tx counters: bytes / 32 are the low half of the word, as the bit fields lie there */
 	if (r->type == DPA_PCC_EV_RTT && r->subtype == DPA_PCC_EV_RTT_DATA) {
 		/* as the other side's program wrote it */
@@ -43,9 +43,10 @@ static void make_event(doca_pcc_dev_event_t *ev, const struct dpa_pcc_report *r)
 		spec[3] = 0;
 		return;
 	}
-	spec[0] = be(r->word[0]);
-	spec[1] = be(r->type == DPA_PCC_EV_TX ? r->word[1] >> 16 | r->word[1] << 16 : r->word[1]);
-	spec[2] = be(r->word[2]);
+	spec[0] = to_be32(r->word[0]);
+	spec[1] = to_be32(r->type == DPA_PCC_EV_TX ? r->word[1] >> 16 | r->word[1] << 16
+						   : r->word[1]);
+	spec[2] = to_be32(r->word[2]);
 	spec[3] = 0;
 }
 
@@ -59,7 +60,7 @@ __dpa_global__ void __dpa_pcc_events(uint64_t arg)
 		doca_pcc_dev_results_t res = {.rate = it->rate};
 		doca_pcc_dev_event_t ev;
 
-		make_event(&ev, &it->report);
+		make_pcc_event(&ev, &it->report);
 		doca_pcc_dev_user_algo((doca_pcc_dev_algo_ctxt_t *)it->ctxt, &ev, &attr, &res);
 		it->rate = res.rate;
 		it->probe = res.probe_req & 1;

@@ -22,7 +22,7 @@ struct internal {
 };
 _Static_assert(sizeof(struct internal) <= sizeof(doca_pcc_dev_algo_ctxt_t), "fits");
 
-static void step(struct internal *c)
+static void step_rate(struct internal *c)
 {
 	c->alpha -= c->alpha >> G_SHIFT;
 	if (c->marked)
@@ -36,7 +36,7 @@ static void step(struct internal *c)
 	c->step_at += STEP_NS;
 }
 
-static void cut(struct internal *c, uint32_t now)
+static void cut_rate(struct internal *c, uint32_t now)
 {
 	c->marked = 1;
 	if (c->rate < DOCA_PCC_DEV_MAX_RATE && now - c->cut_at < CUT_NS)
@@ -65,11 +65,11 @@ void doca_pcc_dev_default_internal_algo(doca_pcc_dev_algo_ctxt_t *algo_ctxt,
 		c->step_at = now;
 	}
 	for (uint32_t n = 0; n < STEPS_MAX && (int32_t)(now - c->step_at) >= (int32_t)STEP_NS; n++)
-		step(c);
+		step_rate(c);
 	if ((int32_t)(now - c->step_at) >= (int32_t)STEP_NS)
 		c->step_at = now;
 	if (doca_pcc_dev_get_ev_attr(event).ev_type == DOCA_PCC_DEV_EVNT_ROCE_CNP)
-		cut(c, now);
+		cut_rate(c, now);
 	results->rate = c->rate;
 	results->rtt_req = 0;
 }

@@ -32,14 +32,14 @@ __dpa_global__ void __dpa_pcc_np_packet(uint64_t arg)
 }
 
 /* Return a part of the probe. Programs may write to it: it is a copy. */
-static uint8_t *at(const struct doca_pcc_np_dev_request_packet *p, uint32_t offset)
+static uint8_t *probe_at(const struct doca_pcc_np_dev_request_packet *p, uint32_t offset)
 {
 	return (uint8_t *)p->call.probe.packet + offset;
 }
 
 uint8_t *doca_pcc_np_dev_get_raw_packet(const struct doca_pcc_np_dev_request_packet *input)
 {
-	return at(input, 0);
+	return probe_at(input, 0);
 }
 
 size_t doca_pcc_np_dev_get_raw_packet_size(const struct doca_pcc_np_dev_request_packet *input)
@@ -49,7 +49,7 @@ size_t doca_pcc_np_dev_get_raw_packet_size(const struct doca_pcc_np_dev_request_
 
 uint8_t *doca_pcc_np_dev_get_l4_header(const struct doca_pcc_np_dev_request_packet *input)
 {
-	return at(input, input->call.probe.l4);
+	return probe_at(input, input->call.probe.l4);
 }
 
 size_t doca_pcc_np_dev_get_l4_size(const struct doca_pcc_np_dev_request_packet *input)
@@ -59,7 +59,7 @@ size_t doca_pcc_np_dev_get_l4_size(const struct doca_pcc_np_dev_request_packet *
 
 uint8_t *doca_pcc_np_dev_get_payload(const struct doca_pcc_np_dev_request_packet *input)
 {
-	return at(input, input->call.probe.payload);
+	return probe_at(input, input->call.probe.payload);
 }
 
 size_t doca_pcc_np_dev_get_payload_size(const struct doca_pcc_np_dev_request_packet *input)
@@ -89,7 +89,7 @@ doca_pcc_np_dev_get_packet_probe_type_slot(const struct doca_pcc_np_dev_request_
 /* Behind the Ethernet header, whose type is its last two bytes. */
 uint8_t doca_pcc_np_dev_get_l3_ttl(const struct doca_pcc_np_dev_request_packet *input)
 {
-	const uint8_t *ip = at(input, ETHERNET);
+	const uint8_t *ip = probe_at(input, ETHERNET);
 
 	return ip[-2] == 0x08 && !ip[-1] ? ip[8] : ip[7];
 }

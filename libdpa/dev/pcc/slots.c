@@ -25,7 +25,7 @@ static struct {
 	uint32_t own_params[PARAMS], own_counters[COUNTERS];
 } slots[PORTS][SLOTS];
 
-static void copy_text(char *to, uint32_t room, uint32_t size, uint64_t from)
+static void copy_desc(char *to, uint32_t room, uint32_t size, uint64_t from)
 {
 	const volatile char *text = (const volatile char *)(uintptr_t)from;
 	uint32_t n = 0;
@@ -53,7 +53,7 @@ doca_pcc_dev_algo_init_metadata(uint32_t algo_idx,
 	a->minor = user_def->algo_minor_version;
 	a->nparams = param_num;
 	a->ncounters = counter_num;
-	copy_text(a->text, sizeof(a->text), user_def->algo_desc_size, user_def->algo_desc_addr);
+	copy_desc(a->text, sizeof(a->text), user_def->algo_desc_size, user_def->algo_desc_addr);
 	algos[algo_idx].described = 1;
 	return DOCA_PCC_DEV_STATUS_OK;
 }
@@ -74,7 +74,7 @@ doca_pcc_dev_error_t doca_pcc_dev_algo_init_param(uint32_t algo_idx, uint32_t pa
 	p->min = min_value;
 	p->max = max_value;
 	p->may_set = permissions & 1;
-	copy_text(p->text, sizeof(p->text), param_desc_size, param_desc_addr);
+	copy_desc(p->text, sizeof(p->text), param_desc_size, param_desc_addr);
 	return DOCA_PCC_DEV_STATUS_OK;
 }
 
@@ -88,7 +88,7 @@ doca_pcc_dev_error_t doca_pcc_dev_algo_init_counter(uint32_t algo_idx, uint32_t 
 	if (algo_idx >= ALGOS || !algos[algo_idx].described ||
 	    counter_id >= algos[algo_idx].about.ncounters)
 		return DOCA_PCC_DEV_STATUS_FAIL;
-	copy_text(algos[algo_idx].about.counters[counter_id], DPA_PCC_TEXT, counter_desc_size,
+	copy_desc(algos[algo_idx].about.counters[counter_id], DPA_PCC_TEXT, counter_desc_size,
 		  counter_desc_addr);
 	return DOCA_PCC_DEV_STATUS_OK;
 }
@@ -112,37 +112,37 @@ doca_pcc_dev_error_t doca_pcc_dev_init_algo_slot(uint32_t portid, uint32_t algo_
 	return DOCA_PCC_DEV_STATUS_OK;
 }
 
-static int is_there(uint32_t port_num, uint32_t algo_slot)
+static int has_slot(uint32_t port_num, uint32_t algo_slot)
 {
 	return port_num < PORTS && algo_slot < SLOTS && slots[port_num][algo_slot].there;
 }
 
 uint32_t doca_pcc_dev_get_counters_num(uint32_t port_num, uint32_t algo_slot)
 {
-	return is_there(port_num, algo_slot)
+	return has_slot(port_num, algo_slot)
 		       ? algos[slots[port_num][algo_slot].algo].about.ncounters
 		       : 0;
 }
 
 uint32_t *doca_pcc_dev_get_counters(uint32_t port_num, uint32_t algo_slot)
 {
-	return is_there(port_num, algo_slot) ? slots[port_num][algo_slot].counters : 0;
+	return has_slot(port_num, algo_slot) ? slots[port_num][algo_slot].counters : 0;
 }
 
 uint32_t doca_pcc_dev_get_algo_params_num(uint32_t port_num, uint32_t algo_slot)
 {
-	return is_there(port_num, algo_slot) ? algos[slots[port_num][algo_slot].algo].about.nparams
+	return has_slot(port_num, algo_slot) ? algos[slots[port_num][algo_slot].algo].about.nparams
 					     : 0;
 }
 
 uint32_t *doca_pcc_dev_get_algo_params(uint32_t port_num, uint32_t algo_slot)
 {
-	return is_there(port_num, algo_slot) ? slots[port_num][algo_slot].params : 0;
+	return has_slot(port_num, algo_slot) ? slots[port_num][algo_slot].params : 0;
 }
 
 uint32_t doca_pcc_dev_get_algo_index(uint32_t port_num, uint32_t algo_slot)
 {
-	return is_there(port_num, algo_slot) ? slots[port_num][algo_slot].algo
+	return has_slot(port_num, algo_slot) ? slots[port_num][algo_slot].algo
 					     : DOCA_PCC_DEV_ALGO_INDEX_INTERNAL;
 }
 

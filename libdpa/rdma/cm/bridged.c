@@ -7,7 +7,7 @@
 #include "link.h"
 #undef doca_rdma_bridge_accept /* both are defined here */
 
-static bool is_taken(const struct doca_rdma *r, const struct rdma_cm_id *id)
+static bool is_id_taken(const struct doca_rdma *r, const struct rdma_cm_id *id)
 {
 	const struct dpa_cm_link *l = r->cm.links;
 
@@ -24,7 +24,7 @@ static doca_error_t take_users_id(struct doca_rdma *r, struct rdma_cm_id *id,
 
 	if (!r->started)
 		return DOCA_ERROR_BAD_STATE;
-	if (is_taken(r, id))
+	if (is_id_taken(r, id))
 		return DOCA_ERROR_INVALID_VALUE;
 	ret = dpa_cm_take(r, id, l);
 	if (!ret)

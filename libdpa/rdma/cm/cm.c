@@ -16,7 +16,7 @@
 #define EVENTS	16    /* handled in one check */
 
 /* Start the time limit of the next step. */
-static void link_limit(struct dpa_cm_link *l)
+static void start_link_timeout(struct dpa_cm_link *l)
 {
 	l->deadline = dpal_now_ns() + l->rdma->conf.timeout_ms * UINT64_C(1000000);
 }
@@ -165,7 +165,7 @@ struct dpa_cm_link *dpa_cm_call(struct doca_rdma *r, struct doca_rdma_addr *addr
 	l = new_link(r, CM_RESOLVING);
 	if (!l)
 		return NULL;
-	link_limit(l);
+	start_link_timeout(l);
 	if (rdma_create_id(r->cm.channel, &l->id, l, RDMA_PS_TCP) ||
 	    dpa_rdma_new_connection(r, &l->c) ||
 	    rdma_resolve_addr(l->id, NULL, (struct sockaddr *)&addr->where, r->conf.timeout_ms)) {
@@ -204,7 +204,7 @@ static bool on_response(struct dpa_cm_link *l)
 
 /* -------------------------------------------------------------------- server */
 
-static bool bind_any(struct rdma_cm_id *id, sa_family_t family, uint16_t port)
+static bool bind_any_addr(struct rdma_cm_id *id, sa_family_t family, uint16_t port)
 {
 	struct sockaddr_in6 in6 = {.sin6_family = AF_INET6, .sin6_port = htons(port)};
 	struct sockaddr_in in = {.sin_family = AF_INET, .sin_port = htons(port)};
@@ -221,7 +221,7 @@ static bool listener_open(struct dpa_cm *cm, struct dpa_cm_listener *s)
 	if (rdma_create_id(cm->channel, &s->id, NULL, RDMA_PS_TCP))
 		return false;
 	rdma_set_option(s->id, RDMA_OPTION_ID, RDMA_OPTION_ID_AFONLY, &both, sizeof(both));
-	if ((bind_any(s->id, AF_INET6, s->port) || bind_any(s->id, AF_INET, s->port)) &&
+	if ((bind_any_addr(s->id, AF_INET6, s->port) || bind_any_addr(s->id, AF_INET, s->port)) &&
 	    !rdma_listen(s->id, 0))
 		return true;
 	rdma_destroy_id(s->id);
@@ -291,7 +291,7 @@ doca_error_t dpa_cm_take(struct doca_rdma *r, struct rdma_cm_id *id, struct dpa_
 	return ret;
 }
 
-static void on_request(struct doca_rdma *r, struct rdma_cm_id *id)
+static void on_connect_request(struct doca_rdma *r, struct rdma_cm_id *id)
 {
 	struct dpa_cm_link *l;
 
@@ -317,7 +317,7 @@ bool dpa_cm_accept(struct dpa_cm_link *l, const void *data, uint8_t len)
 		return false;
 	l->state = CM_ACCEPTED;
 	if (!l->bridged)
-		link_limit(l);
+		start_link_timeout(l);
 	return true;
 }
 
@@ -354,7 +354,7 @@ static bool link_event(struct dpa_cm_link *l, enum rdma_cm_event_type type)
 }
 
 /* Take one event. An id cannot be destroyed while one of its events is not acknowledged. */
-static bool take_event(struct doca_rdma *r)
+static bool take_cm_event(struct doca_rdma *r)
 {
 	enum rdma_cm_event_type type;
 	struct rdma_cm_event *ev;
@@ -368,7 +368,7 @@ static bool take_event(struct doca_rdma *r)
 	rdma_ack_cm_event(ev);
 	l = id->context;
 	if (type == RDMA_CM_EVENT_CONNECT_REQUEST)
-		on_request(r, id);
+		on_connect_request(r, id);
 	else if (l && !link_event(l, type))
 		dpa_cm_break(l);
 	return true;
@@ -381,7 +381,7 @@ static bool look_at_channel(struct doca_rdma *r)
 
 	if (poll(&p, 1, 0) <= 0)
 		return false;
-	while (n < EVENTS && take_event(r))
+	while (n < EVENTS && take_cm_event(r))
 		n++;
 	return n > 0;
 }
@@ -446,7 +446,7 @@ bool dpa_cm_hang_up(struct dpa_cm_link *l)
 	l->state = CM_CLOSING;
 	if (l->addr)
 		l->addr = dpa_addr_leave(l->addr);
-	link_limit(l);
+	start_link_timeout(l);
 	if (l->bridged && l->rdma->ctx.pe)
 		l->deadline = 1;
 	else if (l->bridged)

@@ -23,7 +23,7 @@ static void list_begin(struct list *l)
 	l->bytes = 0;
 }
 
-static size_t buf_room(const struct doca_buf *b)
+static size_t task_buf_room(const struct doca_buf *b)
 {
 	return b->len - (size_t)(b->data - b->head) - b->data_len;
 }
@@ -63,7 +63,8 @@ static doca_error_t scatter_buf(const struct doca_rdma *r, const struct doca_buf
 
 		if (dpa_buf_data(b, r->ctx.dev, &d))
 			return DOCA_ERROR_INVALID_VALUE;
-		n = buf_room(b) < want - l->bytes ? buf_room(b) : (size_t)(want - l->bytes);
+		n = task_buf_room(b) < want - l->bytes ? task_buf_room(b)
+						       : (size_t)(want - l->bytes);
 		if (add_sge(l, (int)max, &d, b->data + b->data_len, n))
 			return DOCA_ERROR_INVALID_VALUE;
 	}
@@ -75,7 +76,7 @@ static doca_error_t word_buf(const struct doca_rdma *r, const struct doca_buf *b
 {
 	struct dpa_buf_data d;
 
-	if (dpa_buf_data(b, r->ctx.dev, &d) || b->data_len + buf_room(b) < WORD)
+	if (dpa_buf_data(b, r->ctx.dev, &d) || b->data_len + task_buf_room(b) < WORD)
 		return DOCA_ERROR_INVALID_VALUE;
 	return add_sge(l, 1, &d, b->data, WORD);
 }
@@ -102,7 +103,7 @@ static doca_error_t put_destination(const struct dpa_rdma_task *t, uint64_t byte
 {
 	doca_error_t ret = remote_buf(t->rdma, t->dst, &wr->wr.rdma.remote_addr, &wr->wr.rdma.rkey);
 
-	if (ret || bytes > buf_room(t->dst))
+	if (ret || bytes > task_buf_room(t->dst))
 		return DOCA_ERROR_INVALID_VALUE;
 	wr->wr.rdma.remote_addr += t->dst->data_len;
 	return DOCA_SUCCESS;
@@ -118,7 +119,7 @@ static doca_error_t put_source(const struct dpa_rdma_task *t, struct list *l,
 	return scatter_buf(t->rdma, t->dst, t->rdma->conf.send_list_len, t->src->data_len, l);
 }
 
-static doca_error_t put_atomic(struct dpa_rdma_task *t, struct list *l, struct ibv_send_wr *wr)
+static doca_error_t put_atomic_wr(struct dpa_rdma_task *t, struct list *l, struct ibv_send_wr *wr)
 {
 	doca_error_t ret;
 
@@ -172,7 +173,7 @@ static doca_error_t describe_wr(struct dpa_rdma_task *t, struct list *l, struct 
 	case RT_CMP_SWP:
 	case RT_FETCH_ADD:
 	case RT_EVENT_ADD:
-		return put_atomic(t, l, wr);
+		return put_atomic_wr(t, l, wr);
 	default:
 		ret = gather_buf(t->rdma, t->src, l);
 		if (!ret && (t->kind == RT_WRITE || t->kind == RT_WRITE_IMM))
@@ -244,7 +245,7 @@ doca_error_t dpa_rdma_post(struct dpa_rdma_task *t, bool report)
 static void append_data(struct doca_buf *b, uint32_t len)
 {
 	for (; b && dpa_buf_live(b) && len; b = b->next) {
-		uint32_t n = buf_room(b) < len ? (uint32_t)buf_room(b) : len;
+		uint32_t n = task_buf_room(b) < len ? (uint32_t)task_buf_room(b) : len;
 
 		b->data_len += n;
 		len -= n;
@@ -253,7 +254,7 @@ static void append_data(struct doca_buf *b, uint32_t len)
 
 static void hold_word(struct doca_buf *b)
 {
-	if (dpa_buf_live(b) && b->data_len < WORD && b->data_len + buf_room(b) >= WORD)
+	if (dpa_buf_live(b) && b->data_len < WORD && b->data_len + task_buf_room(b) >= WORD)
 		b->data_len = WORD;
 }
 

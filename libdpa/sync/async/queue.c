@@ -55,7 +55,7 @@ static void post_report(struct doca_dpa_async_ops *a)
 }
 
 /* Ring the doorbell for WQEs that were put under the lock. The lock is not held. */
-static void ring_sq(struct doca_dpa_async_ops *a)
+static void ring_async_sq(struct doca_dpa_async_ops *a)
 {
 	dpa_hwif_ring_sq(&a->pair.send.view);
 }
@@ -89,7 +89,7 @@ static void after_true(struct dpa_se_watch *w)
 	dpal_eu_unlock(&a->lock);
 	if (se) {
 		dpa_se_release(se);
-		ring_sq(a);
+		ring_async_sq(a);
 		drain_queue(a);
 	}
 	atomic_fetch_sub_explicit(&a->busy, 1, memory_order_release);
@@ -144,18 +144,18 @@ static void drain_queue(struct doca_dpa_async_ops *a)
 		dpa_qp_doorbell(&a->pair.send);
 	dpal_eu_unlock(&a->lock);
 	if (put)
-		ring_sq(a);
+		ring_async_sq(a);
 }
 
 /* Append an entry. The lock is held; there is room. */
-static struct dpa_async_entry *append_entry(struct doca_dpa_async_ops *a)
+static struct dpa_async_entry *append_async_entry(struct doca_dpa_async_ops *a)
 {
 	return &a->ring[a->tail++ & queue_mask(a)];
 }
 
 static void append_copy(struct doca_dpa_async_ops *a, const struct dpa_dev_copy *c)
 {
-	struct dpa_async_entry *e = append_entry(a);
+	struct dpa_async_entry *e = append_async_entry(a);
 
 	e->se = NULL;
 	e->copy = *c;
@@ -181,7 +181,7 @@ bool dpa_async_put_copy(struct doca_dpa_async_ops *a, const struct dpa_dev_copy 
 		dpa_qp_doorbell(&a->pair.send);
 	dpal_eu_unlock(&a->lock);
 	if (flush)
-		ring_sq(a);
+		ring_async_sq(a);
 	if (behind)
 		drain_queue(a);
 	return fits;
@@ -195,7 +195,7 @@ bool dpa_async_put_wait(struct doca_dpa_async_ops *a, struct doca_sync_event *se
 	dpal_eu_lock(&a->lock);
 	fits = queue_has_room(a);
 	if (fits) {
-		struct dpa_async_entry *e = append_entry(a);
+		struct dpa_async_entry *e = append_async_entry(a);
 
 		dpa_se_hold(se);
 		e->se = se;
@@ -205,7 +205,7 @@ bool dpa_async_put_wait(struct doca_dpa_async_ops *a, struct doca_sync_event *se
 	/* operations that were held back before it do not wait for it */
 	dpa_qp_doorbell(&a->pair.send);
 	dpal_eu_unlock(&a->lock);
-	ring_sq(a);
+	ring_async_sq(a);
 	drain_queue(a);
 	return fits;
 }

@@ -4,8 +4,8 @@
 #include "hash_table.h"
 #include "../ops.h"
 
-static struct doca_dpa_hash_table *table_of(struct dpal_eu *eu, struct dpal_run *run,
-					    uint64_t handle)
+static struct doca_dpa_hash_table *hash_table_of(struct dpal_eu *eu, struct dpal_run *run,
+						 uint64_t handle)
 {
 	return container_of(dpa_op_object(eu, run, DPA_H_HASH_TABLE, handle, "hash table"),
 			    struct doca_dpa_hash_table, obj);
@@ -16,7 +16,7 @@ void dpa_op_hash_add(uint64_t ht, uint32_t key, uint64_t value)
 	struct dpal_eu *eu;
 	struct dpal_run *run = dpa_op_begin(&eu);
 
-	if (!dpa_hash_add(table_of(eu, run, ht), key, value))
+	if (!dpa_hash_add(hash_table_of(eu, run, ht), key, value))
 		dpa_op_mistake(eu, "a hash table that is full");
 	dpal_eu_op_end(eu);
 }
@@ -26,7 +26,7 @@ void dpa_op_hash_remove(uint64_t ht, uint32_t key)
 	struct dpal_eu *eu;
 	struct dpal_run *run = dpa_op_begin(&eu);
 
-	dpa_hash_remove(table_of(eu, run, ht), key);
+	dpa_hash_remove(hash_table_of(eu, run, ht), key);
 	dpal_eu_op_end(eu);
 }
 
@@ -34,7 +34,7 @@ int dpa_op_hash_find(uint64_t ht, uint32_t key, uint64_t *value)
 {
 	struct dpal_eu *eu;
 	struct dpal_run *run = dpa_op_begin(&eu);
-	bool found = dpa_hash_find(table_of(eu, run, ht), key, value);
+	bool found = dpa_hash_find(hash_table_of(eu, run, ht), key, value);
 
 	dpal_eu_op_end(eu);
 	return found;
