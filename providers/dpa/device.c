@@ -17,7 +17,7 @@
 #define CAP_EX_FLUSH 0
 #endif
 
-static void fill_limits(const struct dpa_context *ctx, struct ibv_device_attr *a)
+static void fill_attr_limits(const struct dpa_context *ctx, struct ibv_device_attr *a)
 {
 	a->max_mr_size = UINT64_MAX;
 	a->page_size_cap = 0xfffffffffffff000ull;
@@ -56,7 +56,7 @@ static void fill_device(const struct dpa_context *ctx, struct ibv_device_attr *a
 	a->atomic_cap = IBV_ATOMIC_HCA;
 	a->local_ca_ack_delay = 0;
 	a->phys_port_cnt = DPA_PORTS;
-	fill_limits(ctx, a);
+	fill_attr_limits(ctx, a);
 }
 
 /* In software every region is pageable, for every kind of access. */

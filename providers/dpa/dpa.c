@@ -26,7 +26,7 @@ static void log_bad_config(const char *err)
 	dpa_log_line(DPA_LOG_ERR, err);
 }
 
-static int load_config(struct dpa_context *ctx)
+static int load_context_config(struct dpa_context *ctx)
 {
 	struct dpa_config cfg;
 	char err[512] = "";
@@ -43,7 +43,7 @@ static int load_config(struct dpa_context *ctx)
 	return cfg.disable ? ENODEV : 0;
 }
 
-static int open_hw(struct dpa_context *ctx, const struct dpa_context *of)
+static int open_context_hw(struct dpa_context *ctx, const struct dpa_context *of)
 {
 	struct dpa_hw_open_attr attr = {
 		.hw_version = DPA_HW_VERSION,
@@ -75,7 +75,7 @@ struct verbs_context *dpa_open_context(struct ibv_device *device, int cmd_fd,
 	ctx = verbs_init_and_alloc_context(device, cmd_fd, ctx, vctx, RDMA_DRIVER_UNKNOWN);
 	if (!ctx)
 		return NULL;
-	ret = load_config(ctx);
+	ret = load_context_config(ctx);
 	if (!ret && dpa_hw_injecting(DPA_INJECT_CALL))
 		ret = dpav_injected("open_device", 0, 0, DPA_INJECT_ANY);
 	if (!ret && dpa_hw_inject_gone())
@@ -89,7 +89,7 @@ struct verbs_context *dpa_open_context(struct ibv_device *device, int cmd_fd,
 		goto err_config;
 	}
 	ctx->vctx.context.async_fd = dpa_async_fd(ctx->async);
-	ret = open_hw(ctx, of);
+	ret = open_context_hw(ctx, of);
 	if (ret)
 		goto err_hw;
 	ret = dpa_fd_add(cmd_fd, &dpa_fd_cmd, ctx);

@@ -10,7 +10,7 @@
 
 #define FIRST_BUCKETS 64
 
-static uint64_t mix64(uint64_t z)
+static uint64_t mix_hash(uint64_t z)
 {
 	z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
 	z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
@@ -24,14 +24,14 @@ static uint64_t hash_record(const struct dpav_cm_index *ix, int k, const struct 
 
 	switch (1u << k) {
 	case DPA_CM_LIVE_LOCAL:
-		return mix64(ix->seed ^ r->local_id);
+		return mix_hash(ix->seed ^ r->local_id);
 	case DPA_CM_LIVE_ID:
-		return mix64(mix64(ix->seed ^ r->ca_guid) ^ r->remote_id);
+		return mix_hash(mix_hash(ix->seed ^ r->ca_guid) ^ r->remote_id);
 	case DPA_CM_LIVE_QP:
-		return mix64(mix64(ix->seed ^ r->ca_guid) ^ r->qpn);
+		return mix_hash(mix_hash(ix->seed ^ r->ca_guid) ^ r->qpn);
 	default:
 		memcpy(gid, r->gid, sizeof(gid));
-		return mix64(mix64(mix64(ix->seed ^ gid[0]) ^ gid[1]) ^ r->remote_id);
+		return mix_hash(mix_hash(mix_hash(ix->seed ^ gid[0]) ^ gid[1]) ^ r->remote_id);
 	}
 }
 

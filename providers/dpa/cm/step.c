@@ -2,7 +2,7 @@
 /* step.c - one step of the communication manager, and helpers of its parts. */
 #include "cm_priv.h"
 
-static void at_most(uint8_t *field, uint8_t max)
+static void limit_field(uint8_t *field, uint8_t max)
 {
 	if (*field > max)
 		*field = max;
@@ -13,10 +13,10 @@ void dpav_cm_init(struct dpav_cm *cm, const struct dpav_cm_config *config)
 	memset(cm, 0, sizeof(*cm));
 	cm->config = *config;
 	cm->config.psn &= 0xffffff;
-	at_most(&cm->config.ack_delay, 31);
-	at_most(&cm->config.cm_timeout, 31);
-	at_most(&cm->config.mra_timeout, 31);
-	at_most(&cm->config.max_retries, 15);
+	limit_field(&cm->config.ack_delay, 31);
+	limit_field(&cm->config.cm_timeout, 31);
+	limit_field(&cm->config.mra_timeout, 31);
+	limit_field(&cm->config.max_retries, 15);
 	cm->deadline = DPA_CM_NEVER;
 }
 

@@ -27,7 +27,7 @@ uint8_t dpav_cm_ack_timeout(uint8_t ack_delay, uint8_t life_time)
 }
 
 /* The message was sent 1 + max_retries times (REQ: "Max CM Retries"). */
-static void give_up(struct dpav_cm *cm, uint64_t now, struct dpav_cm_effects *out)
+static void give_up_message(struct dpav_cm *cm, uint64_t now, struct dpav_cm_effects *out)
 {
 	out->event.status = -ETIMEDOUT;
 	if (cm_in(cm, IN(DREQ_SENT))) {
@@ -47,7 +47,7 @@ void cm_timer(struct dpav_cm *cm, uint64_t now, struct dpav_cm_effects *out)
 		out->event.type = DPA_CM_EV_TIMEWAIT_EXIT;
 		cm_close(cm);
 	} else if (!cm->retries_left) {
-		give_up(cm, now, out);
+		give_up_message(cm, now, out);
 	} else {
 		cm->retries_left--;
 		cm->deadline = now + cm->wait;
@@ -78,5 +78,5 @@ void cm_gone(struct dpav_cm *cm, uint64_t now, struct dpav_cm_effects *out)
 		cm->state = DPA_CM_ST_DREQ_SENT;
 		cm_send(out, &cm->msg);
 	}
-	give_up(cm, now, out);
+	give_up_message(cm, now, out);
 }

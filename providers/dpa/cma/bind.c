@@ -62,7 +62,7 @@ static long sysctl_of(const char *path)
 	return n > 0 ? strtol(text, NULL, 10) : -1;
 }
 
-static bool is_link_local(const union cma_addr *a)
+static bool is_link_local_addr(const union cma_addr *a)
 {
 	const uint8_t *b = a->in6.sin6_addr.s6_addr;
 
@@ -100,10 +100,10 @@ static void claimed_addr(const struct cma_id *id, uint8_t addr[16], uint32_t *sc
 	cma_addr_gid(&id->src, addr);
 	if (id->src.family == AF_INET)
 		memset(addr, 0, 12);
-	*scope = is_link_local(&id->src) ? id->src.in6.sin6_scope_id : 0;
+	*scope = is_link_local_addr(&id->src) ? id->src.in6.sin6_scope_id : 0;
 }
 
-static int claim_port(struct cma_id *id)
+static int claim_id_port(struct cma_id *id)
 {
 	uint16_t ps = (uint16_t)id->ps;
 	struct dpa_cm_claim *c = &id->claim;
@@ -194,7 +194,7 @@ static int check_addr(struct cma_id *id)
 {
 	int err;
 
-	if (is_link_local(&id->src) && !id->src.in6.sin6_scope_id)
+	if (is_link_local_addr(&id->src) && !id->src.in6.sin6_scope_id)
 		return EINVAL;
 	if (cma_addr_is_any(&id->src))
 		return 0;
@@ -219,7 +219,7 @@ int cma_bind_to(struct cma_id *id, const union cma_addr *a)
 			(a->family == AF_INET6 && sysctl_of("/proc/sys/net/ipv6/bindv6only") == 1);
 	err = check_addr(id);
 	if (!err)
-		err = claim_port(id);
+		err = claim_id_port(id);
 	if (err) {
 		id->has_device = false;
 		memset(&id->src, 0, sizeof(id->src));

@@ -312,7 +312,7 @@ static void channel_cancelled(void *arg)
 }
 
 /* Takes the next event if there is one; EAGAIN. EBADF: the channel was closed meanwhile. */
-static int take_event(struct cma_channel *ch, struct rdma_ucm_event_resp *resp)
+static int take_channel_event(struct cma_channel *ch, struct rdma_ucm_event_resp *resp)
 {
 	int err = 0;
 
@@ -387,7 +387,7 @@ static int wait_at(struct cma_channel *ch, bool again)
 		return cma_kernel_wait(ch, again);
 	flags = fcntl(ch->fd, F_GETFL);
 	if (flags < 0)
-		return 0; /* closed: see take_event() */
+		return 0; /* closed: see take_channel_event() */
 	if (flags & O_NONBLOCK)
 		return EAGAIN;
 	return ch->shared ? wait_shared(ch) : sleep_at(ch);
@@ -398,7 +398,7 @@ static int wait_event(struct cma_channel *ch, struct rdma_ucm_event_resp *resp)
 	int err, waited;
 	bool again = false;
 
-	while ((err = take_event(ch, resp)) == EAGAIN) {
+	while ((err = take_channel_event(ch, resp)) == EAGAIN) {
 		if (cma_lead(ch, resp, &err)) {
 			if (err != EAGAIN)
 				return err;

@@ -156,7 +156,7 @@ static void send_and_publish(struct cma_conn *c, const struct dpav_cm_effects *o
 		publish_conn(c);
 }
 
-static void carry_out(struct cma_conn *c, const struct dpav_cm_effects *out)
+static void carry_out_effects(struct cma_conn *c, const struct dpav_cm_effects *out)
 {
 	if (out->record_changed)
 		dpav_cm_index_put(&cma.index, &c->entry, &out->record);
@@ -180,7 +180,7 @@ int cma_step(struct cma_conn *c, struct dpav_cm_input *in)
 	if (dpa_trace_is_on() && before != c->cm.state)
 		cma_trace_conn(c, (uint8_t)c->cm.state);
 	if (!err)
-		carry_out(c, &out);
+		carry_out_effects(c, &out);
 	return err;
 }
 
@@ -227,5 +227,5 @@ void cma_adopt(const struct dpa_gsi_id *past)
 	c->addr = past->addr;
 	if (dpa_trace_is_on())
 		cma_trace_conn(c, (uint8_t)c->cm.state);
-	carry_out(c, &out);
+	carry_out_effects(c, &out);
 }

@@ -40,7 +40,7 @@ static struct refusal {
 	uint8_t gid[16]; /* GID of the sender */
 } refusals[REFUSALS];
 
-static uint16_t attr_of(const uint8_t mad[DPA_MAD_BYTES])
+static uint16_t mad_attr(const uint8_t mad[DPA_MAD_BYTES])
 {
 	return (uint16_t)(mad[16] << 8 | mad[17]);
 }
@@ -54,7 +54,7 @@ void cma_early_keep(const struct dpa_gsi_addr *from, const uint8_t mad[DPA_MAD_B
 		return;
 	}
 	e->next = NULL;
-	e->dreq = attr_of(mad) == DPA_CM_DREQ;
+	e->dreq = mad_attr(mad) == DPA_CM_DREQ;
 	e->full = cma.full;
 	e->until = cma_now() + (e->dreq ? DREQ_MS : CMA_EARLY_MS);
 	e->look = cma_now() + (e->dreq ? DREQ_LOOK : EARLY_LOOK);
@@ -123,7 +123,7 @@ static bool is_req_of(const struct cma_early *e, const struct dpa_gsi_addr *from
 {
 	struct dpa_mad m;
 
-	return attr_of(e->mad) == DPA_CM_REQ && !memcmp(e->from.dgid, from->dgid, 16) &&
+	return mad_attr(e->mad) == DPA_CM_REQ && !memcmp(e->from.dgid, from->dgid, 16) &&
 	       dpa_mad_decode(e->mad, DPA_MAD_BYTES, &m) == DPA_MAD_OK && m.req.local_id == id;
 }
 
@@ -166,7 +166,7 @@ void cma_early_forget(void)
 
 /* ---------------------------------------------------------------- refusals */
 
-static uint32_t id_of(const struct dpa_mad *request)
+static uint32_t mad_request_id(const struct dpa_mad *request)
 {
 	return request->attr == DPA_CM_REQ ? request->req.local_id : request->sidr_req.request_id;
 }
@@ -175,7 +175,7 @@ static uint32_t id_of(const struct dpa_mad *request)
  * Consecutive ids of one sender use different entries. Of two ids with one entry the later one
  * stays.
  */
-static struct refusal *place_of(const struct dpa_mad *request)
+static struct refusal *refusal_place(const struct dpa_mad *request)
 {
 	return &refusals[(request->tid ^ request->tid >> 32) % REFUSALS];
 }
@@ -183,11 +183,11 @@ static struct refusal *place_of(const struct dpa_mad *request)
 void cma_refusal_put(const struct dpa_gsi_addr *from, const struct dpa_mad *request,
 		     uint16_t reason)
 {
-	struct refusal *r = place_of(request);
+	struct refusal *r = refusal_place(request);
 
 	*r = (struct refusal){.until = cma_now() + COPY_MS,
 			      .tid = request->tid,
-			      .id = id_of(request),
+			      .id = mad_request_id(request),
 			      .attr = request->attr,
 			      .reason = reason};
 	memcpy(r->gid, from->dgid, sizeof(r->gid));
@@ -196,10 +196,11 @@ void cma_refusal_put(const struct dpa_gsi_addr *from, const struct dpa_mad *requ
 bool cma_refusal_find(const struct dpa_gsi_addr *from, const struct dpa_mad *request,
 		      uint16_t *reason)
 {
-	const struct refusal *r = place_of(request);
+	const struct refusal *r = refusal_place(request);
 
-	if (r->tid != request->tid || r->attr != request->attr || r->id != id_of(request) ||
-	    memcmp(r->gid, from->dgid, sizeof(r->gid)) || cma_now() >= r->until)
+	if (r->tid != request->tid || r->attr != request->attr ||
+	    r->id != mad_request_id(request) || memcmp(r->gid, from->dgid, sizeof(r->gid)) ||
+	    cma_now() >= r->until)
 		return false;
 	*reason = r->reason;
 	return true;

@@ -47,7 +47,7 @@ static void receive_all(void)
 		cma_adopt(&past);
 }
 
-static void run_timers(void)
+static void run_cm_timers(void)
 {
 	struct dpav_cm_input in = {.kind = DPA_CM_TIMER};
 	struct cma_conn *c;
@@ -120,7 +120,7 @@ static void engine_round(void)
 	if (atomic_exchange_explicit(&cma.removed, false, memory_order_acquire))
 		remove_device();
 	receive_all();
-	run_timers();
+	run_cm_timers();
 	cma_reach_round();
 	cma_neighbour_round();
 	cma_early_look(false);
@@ -301,7 +301,7 @@ static void device_event(void *arg, const struct dpa_event *ev)
 	cma_engine_ready(&cma.wake);
 }
 
-static int open_device(void)
+static int open_cma_device(void)
 {
 	const struct dpa_hw_open_attr attr = {
 		.hw_version = DPA_HW_VERSION, .event = device_event, .log = dpa_log_line};
@@ -339,7 +339,7 @@ static int start_engine(void)
 	err = dpav_cm_index_init(&cma.index);
 	if (err)
 		goto close_stand;
-	err = open_device();
+	err = open_cma_device();
 	if (err)
 		goto fini_index;
 	err = start_detached("dpa-cm", engine_main, NULL);

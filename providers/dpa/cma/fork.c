@@ -38,7 +38,7 @@ void cma_fork_round(void)
 }
 
 /* True if it is gone or a zombie: then no part of it runs. */
-static bool has_ended(pid_t pid)
+static bool has_owner_ended(pid_t pid)
 {
 	char path[32], stat[256], *p;
 	ssize_t n = 0;
@@ -74,7 +74,7 @@ static void share_channels(bool on)
 
 void cma_inherit(void)
 {
-	if (!cma.owner || !has_ended(cma.owner))
+	if (!cma.owner || !has_owner_ended(cma.owner))
 		return;
 	if (cma.listeners && cma_engine_start())
 		return; /* no descriptor or no memory: the next call tries again */
@@ -89,14 +89,14 @@ void cma_inherit(void)
 
 static pid_t forking;
 
-static void before_fork(void)
+static void cm_before_fork(void)
 {
 	cma_lock();
 	cma_kernel_before_fork();
 	forking = getpid(); /* the child may check its parent after that has ended */
 }
 
-static void after_fork_parent(void)
+static void cm_after_fork_parent(void)
 {
 	cma_kernel_after_fork();
 	if (cma.engine == CMA_ENGINE_ON && cma.channels && !cma.owner) {
@@ -126,7 +126,7 @@ static void forget_connections(void)
 	cma_early_forget();
 }
 
-static void after_fork_child(void)
+static void cm_after_fork_child(void)
 {
 	forget_sleepers();
 	cma_fd_forget();
@@ -154,5 +154,5 @@ void cma_watch_fork(void)
 	if (done)
 		return;
 	dpa_hw_watch_fork();
-	done = !pthread_atfork(before_fork, after_fork_parent, after_fork_child);
+	done = !pthread_atfork(cm_before_fork, cm_after_fork_parent, cm_after_fork_child);
 }

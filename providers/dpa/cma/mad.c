@@ -135,8 +135,8 @@ static struct cma_id *request_id(struct cma_id *listener, const struct dpa_gsi_a
 }
 
 /* False: the listener's backlog is full, and the request may wait. */
-static bool take_request(struct cma_id *listener, const struct dpa_gsi_addr *from,
-			 const struct dpa_mad *m, const struct dpa_cm_ip *ip, bool last)
+static bool take_listener_request(struct cma_id *listener, const struct dpa_gsi_addr *from,
+				  const struct dpa_mad *m, const struct dpa_cm_ip *ip, bool last)
 {
 	struct dpav_cm_input in = {.kind = DPA_CM_MAD, .mad = m};
 	struct dpav_cm_path way;
@@ -227,7 +227,7 @@ static void answer_unknown_id(const struct dpa_gsi_addr *from, const struct dpa_
 }
 
 /* Takes in the data ahead of a DREQ. False: not now; the DREQ waits for its next check. */
-static bool take_in(void)
+static bool take_in_data(void)
 {
 	if (cma.taken_in)
 		return true;
@@ -239,10 +239,10 @@ static bool take_in(void)
 }
 
 /* The QP is the one that CONNECT or ACCEPT named. */
-static bool has_unread(const struct cma_conn *c)
+static bool has_unread_data(const struct cma_conn *c)
 {
 	return c->id && c->id->state == CMA_CONNECT &&
-	       (!take_in() || dpa_hw_gsi_unread(cma.gsi, c->cm.local_qpn));
+	       (!take_in_data() || dpa_hw_gsi_unread(cma.gsi, c->cm.local_qpn));
 }
 
 /* True if this process sent it. The high half of the transaction id is random. */
@@ -293,7 +293,7 @@ static bool new_request(const struct dpa_gsi_addr *from, const struct dpa_mad *m
 	}
 	listener = listener_for(m, &ip, &has_ip);
 	if (listener)
-		return take_request(listener, from, m, has_ip ? &ip : NULL, last);
+		return take_listener_request(listener, from, m, has_ip ? &ip : NULL, last);
 	last = last || was_held(sender);
 	if (last && !dpa_hw_gsi_pass_on(cma.gsi, from, mad))
 		refuse_request(from, m, DPA_CM_REJ_SERVICE_ID);
@@ -314,7 +314,7 @@ bool cma_receive(const struct dpa_gsi_addr *from, const uint8_t mad[DPA_MAD_BYTE
 	case DPA_CM_NEW:
 		return new_request(from, &m, mad, last);
 	case DPA_CM_FOUND:
-		if (m.attr == DPA_CM_DREQ && !last && has_unread((struct cma_conn *)e))
+		if (m.attr == DPA_CM_DREQ && !last && has_unread_data((struct cma_conn *)e))
 			return false;
 		__attribute__((fallthrough));
 	case DPA_CM_DUPLICATE:

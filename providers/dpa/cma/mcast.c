@@ -68,7 +68,7 @@ struct cma_mc *cma_mc_new(struct cma_id *id, uint64_t uid)
 	return mc;
 }
 
-static int join_group(struct cma_id *id, uint64_t uid, const union cma_addr *group, uint32_t *num)
+static int join_mcast(struct cma_id *id, uint64_t uid, const union cma_addr *group, uint32_t *num)
 {
 	struct cma_mc *mc;
 
@@ -99,7 +99,7 @@ int cma_join(struct cma_channel *ch, uint32_t num, uint64_t uid, const union cma
 	cma_lock();
 	err = cma_find_bound(ch, num, &id);
 	if (!err)
-		err = join_group(id, uid, group, mc_num);
+		err = join_mcast(id, uid, group, mc_num);
 	cma_unlock();
 	return err;
 }

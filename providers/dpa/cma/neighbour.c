@@ -23,7 +23,7 @@ struct cma_query {
 	uint32_t pause;
 };
 
-static bool is_known(const struct cma_query *q)
+static bool is_neighbour_known(const struct cma_query *q)
 {
 	return dpa_hw_neighbour(cma.ctx, q->addr.sgid, q->addr.dgid) != EAGAIN;
 }
@@ -45,7 +45,7 @@ bool cma_neighbour_wait(struct cma_id *id, uint32_t timeout_ms)
 	q->addr.hop_limit = 64;
 	cma_addr_gid(&id->src, q->addr.sgid);
 	cma_addr_gid(&id->dst, q->addr.dgid);
-	if (cma_is_own(q->addr.dgid) || is_known(q)) {
+	if (cma_is_own(q->addr.dgid) || is_neighbour_known(q)) {
 		free(q);
 		return false;
 	}
@@ -99,7 +99,7 @@ struct last_asked {
 static bool is_known_now(struct last_asked *last, const struct cma_query *q)
 {
 	if (!last->asked || memcmp(&last->addr, &q->addr, sizeof(q->addr))) {
-		last->known = is_known(q);
+		last->known = is_neighbour_known(q);
 		last->addr = q->addr;
 		last->asked = true;
 	}

@@ -32,7 +32,7 @@ static struct cma_peer **peer_bucket(const uint8_t dgid[16])
 
 #define BOARD_OF_ID 0xff000000u
 
-static struct cma_peer *find_peer(const struct dpa_gsi_addr *a, uint32_t board_id)
+static struct cma_peer *find_cma_peer(const struct dpa_gsi_addr *a, uint32_t board_id)
 {
 	struct cma_peer *p = *peer_bucket(a->dgid);
 
@@ -89,7 +89,7 @@ static void enter_peer(struct cma_conn *c)
 
 	if (own && (!board_id || board_id == (c->cm.config.local_id & BOARD_OF_ID)))
 		return;
-	p = find_peer(&c->addr, board_id);
+	p = find_cma_peer(&c->addr, board_id);
 	if (!p)
 		p = make_peer(&c->addr, board_id);
 	if (!p)

@@ -139,7 +139,7 @@ static uint32_t flow_label(const struct cma_id *id)
 	return label ? label : (sport * 31 + dport) & 0xfffff;
 }
 
-static int make_path(struct cma_id *id)
+static int make_roce_path(struct cma_id *id)
 {
 	struct dpav_cm_path *p = &id->path;
 	struct dpa_hw_route r;
@@ -175,7 +175,7 @@ int cma_resolve_route(struct cma_channel *ch, uint32_t num)
 		err = EINVAL;
 	if (!err)
 		err = cma_engine_start(); /* again, in a forked child */
-	if (!err && (make_path(id) || cma_asked(CMA_ROUTE_ERROR))) {
+	if (!err && (make_roce_path(id) || cma_asked(CMA_ROUTE_ERROR))) {
 		cma_event(id, CMA_ROUTE_ERROR, -ENETUNREACH);
 	} else if (!err) {
 		cma_id_enter(id, CMA_ROUTE_DONE);
@@ -209,7 +209,7 @@ int cma_set_path(struct cma_channel *ch, uint32_t num, const struct ib_path_rec_
 	if (!err)
 		err = cma_engine_start();
 	if (!err)
-		err = make_path(id); /* the addresses of a RoCE path are those of the id */
+		err = make_roce_path(id); /* the addresses of a RoCE path are those of the id */
 	if (!err) {
 		cma_id_enter(id, CMA_ROUTE_DONE);
 		cma_event(id, CMA_ROUTE_RESOLVED, 0);

@@ -66,7 +66,7 @@ static struct dpa_handle_array *array_new(uint32_t size)
 }
 
 /* True if the entry was empty before. */
-static bool put_handle(struct dpa_handle_array *a, const void *obj, uint32_t handle)
+static bool put_object_handle(struct dpa_handle_array *a, const void *obj, uint32_t handle)
 {
 	uint32_t i = hash_object(obj) & a->mask;
 	uintptr_t was;
@@ -79,7 +79,7 @@ static bool put_handle(struct dpa_handle_array *a, const void *obj, uint32_t han
 }
 
 /* Copies all objects of `from` into `to`. Returns their number. */
-static uint32_t put_all(struct dpa_handle_array *to, const struct dpa_handle_array *from)
+static uint32_t put_all_handles(struct dpa_handle_array *to, const struct dpa_handle_array *from)
 {
 	uint32_t n = 0;
 
@@ -88,8 +88,8 @@ static uint32_t put_all(struct dpa_handle_array *to, const struct dpa_handle_arr
 
 		if (obj <= LEFT)
 			continue;
-		put_handle(to, (const void *)obj,
-			   atomic_load_explicit(&from->at[i].handle, memory_order_relaxed));
+		put_object_handle(to, (const void *)obj,
+				  atomic_load_explicit(&from->at[i].handle, memory_order_relaxed));
 		n++;
 	}
 	return n;
@@ -103,7 +103,7 @@ static int grow_handles(struct dpav_handles *h, struct dpa_handle_array *a)
 	if (!more)
 		return ENOMEM;
 	more->smaller = a;
-	h->dirty = a ? put_all(more, a) : 0;
+	h->dirty = a ? put_all_handles(more, a) : 0;
 	atomic_store_explicit(&h->array, more, memory_order_release);
 	return 0;
 }
@@ -115,16 +115,16 @@ static int clean_handles(struct dpav_handles *h, struct dpa_handle_array *a)
 
 	if (!copy)
 		return ENOMEM;
-	put_all(copy, a);
+	put_all_handles(copy, a);
 	for (uint32_t i = 0; i <= a->mask; i++)
 		set_obj(&a->at[i], EMPTY);
-	h->dirty = put_all(a, copy);
+	h->dirty = put_all_handles(a, copy);
 	free(copy);
 	return 0;
 }
 
 /* Returns the object's entry, or NULL. */
-static struct entry *find_entry(struct dpa_handle_array *a, const void *obj)
+static struct entry *find_handle_entry(struct dpa_handle_array *a, const void *obj)
 {
 	uint32_t i = hash_object(obj);
 	uintptr_t at;
@@ -142,7 +142,7 @@ static struct entry *find_entry(struct dpa_handle_array *a, const void *obj)
 
 static struct entry *find_with(struct dpa_handle_array *a, const void *obj, uint32_t handle)
 {
-	struct entry *e = find_entry(a, obj);
+	struct entry *e = find_handle_entry(a, obj);
 
 	return e && atomic_load_explicit(&e->handle, memory_order_relaxed) == handle ? e : NULL;
 }
@@ -194,7 +194,7 @@ void dpav_handles_unreserve(struct dpav_handles *h)
 
 void dpav_handles_add(struct dpav_handles *h, const void *obj, uint32_t handle)
 {
-	h->dirty += put_handle(locked_handles(h), obj, handle);
+	h->dirty += put_object_handle(locked_handles(h), obj, handle);
 	pthread_mutex_unlock(&h->lock);
 }
 
@@ -212,7 +212,7 @@ int dpav_handles_find(struct dpav_handles *h, const void *obj, uint32_t handle)
 
 void dpav_handles_change(struct dpav_handles *h, const void *obj, uint32_t handle)
 {
-	struct entry *e = find_entry(locked_handles(h), obj);
+	struct entry *e = find_handle_entry(locked_handles(h), obj);
 
 	if (e)
 		atomic_store_explicit(&e->handle, handle, memory_order_relaxed);

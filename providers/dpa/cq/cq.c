@@ -37,14 +37,14 @@ static int cq_find_channel(struct dpa_cq *cq, const struct ibv_comp_channel *cha
 	return 0;
 }
 
-static size_t cq_bytes(uint32_t log_size)
+static size_t cq_buf_bytes(uint32_t log_size)
 {
 	return sizeof(struct dpa_cqe) << log_size;
 }
 
 static int cq_alloc(struct dpa_context *ctx, struct dpa_cq *cq)
 {
-	int ret = dpav_mem_alloc(ctx, cq->domain, cq_bytes(cq->log_size), DPADV_RESOURCE_CQ,
+	int ret = dpav_mem_alloc(ctx, cq->domain, cq_buf_bytes(cq->log_size), DPADV_RESOURCE_CQ,
 				 &cq->mem);
 
 	if (!ret)
@@ -159,7 +159,7 @@ int dpa_destroy_cq(struct ibv_cq *ibcq)
 static int cq_swap_buffer(struct dpa_context *ctx, struct dpa_cq *cq, uint32_t log_size)
 {
 	struct dpav_mem mem;
-	int ret = dpav_mem_alloc(ctx, cq->domain, cq_bytes(log_size), DPADV_RESOURCE_CQ, &mem);
+	int ret = dpav_mem_alloc(ctx, cq->domain, cq_buf_bytes(log_size), DPADV_RESOURCE_CQ, &mem);
 
 	if (ret)
 		return ret;

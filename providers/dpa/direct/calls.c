@@ -5,7 +5,7 @@
 #include "../discovery/discovery.h"
 
 /* A caller with an object got it from a provider: only the first call searches for the provider. */
-static const struct dpadv_table *table_of(struct ibv_context *context)
+static const struct dpadv_table *provider_table(struct ibv_context *context)
 {
 	const struct dpadv_table *t = dpadv_found();
 
@@ -42,14 +42,14 @@ static struct ibv_context *context_of(const struct dpadv_obj *obj, uint64_t type
 
 int dpadv_init_obj(struct dpadv_obj *obj, uint64_t obj_type)
 {
-	const struct dpadv_table *t = table_of(context_of(obj, obj_type));
+	const struct dpadv_table *t = provider_table(context_of(obj, obj_type));
 
 	return t ? t->init_obj(obj, obj_type) : EINVAL;
 }
 
 struct ibv_cq *dpadv_create_cq(struct ibv_context *context, struct dpadv_cq_init_attr *attr)
 {
-	const struct dpadv_table *t = table_of(context);
+	const struct dpadv_table *t = provider_table(context);
 
 	if (!t) {
 		errno = EINVAL;
@@ -61,7 +61,7 @@ struct ibv_cq *dpadv_create_cq(struct ibv_context *context, struct dpadv_cq_init
 struct ibv_qp *dpadv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr,
 			       const struct dpadv_qp_init_attr *dv)
 {
-	const struct dpadv_table *t = table_of(pd->context);
+	const struct dpadv_table *t = provider_table(pd->context);
 
 	if (!t) {
 		errno = EINVAL;
@@ -72,21 +72,21 @@ struct ibv_qp *dpadv_create_qp(struct ibv_pd *pd, struct ibv_qp_init_attr *attr,
 
 int dpadv_set_placement(struct ibv_qp *qp, enum dpa_placement placement, int eu)
 {
-	const struct dpadv_table *t = table_of(qp->context);
+	const struct dpadv_table *t = provider_table(qp->context);
 
 	return t ? t->set_placement(qp, placement, eu) : EINVAL;
 }
 
 int dpadv_watch_sq(struct ibv_qp *qp, const uint64_t *word)
 {
-	const struct dpadv_table *t = table_of(qp->context);
+	const struct dpadv_table *t = provider_table(qp->context);
 
 	return t ? t->watch_sq(qp, word) : EINVAL;
 }
 
 struct ibv_mr *dpadv_reg_foreign_mr(struct ibv_pd *pd, const struct dpadv_foreign_mr *mr)
 {
-	const struct dpadv_table *t = table_of(pd->context);
+	const struct dpadv_table *t = provider_table(pd->context);
 
 	if (!t) {
 		errno = EINVAL;
@@ -97,14 +97,14 @@ struct ibv_mr *dpadv_reg_foreign_mr(struct ibv_pd *pd, const struct dpadv_foreig
 
 int dpadv_progress(struct ibv_context *context)
 {
-	const struct dpadv_table *t = table_of(context);
+	const struct dpadv_table *t = provider_table(context);
 
 	return t ? t->progress(context) : -EINVAL;
 }
 
 void dpadv_idle(struct ibv_context *context)
 {
-	const struct dpadv_table *t = table_of(context);
+	const struct dpadv_table *t = provider_table(context);
 
 	if (t)
 		t->idle(context);
@@ -112,28 +112,28 @@ void dpadv_idle(struct ibv_context *context)
 
 int dpadv_wait_fd(struct ibv_context *context, int fd, int timeout_ms)
 {
-	const struct dpadv_table *t = table_of(context);
+	const struct dpadv_table *t = provider_table(context);
 
 	return t ? t->wait_fd(context, fd, timeout_ms) : EINVAL;
 }
 
 uint32_t dpadv_num_eus(struct ibv_context *context)
 {
-	const struct dpadv_table *t = table_of(context);
+	const struct dpadv_table *t = provider_table(context);
 
 	return t ? t->num_eus(context) : 0;
 }
 
 int dpadv_query_board(struct ibv_context *context, struct dpadv_board *board)
 {
-	const struct dpadv_table *t = table_of(context);
+	const struct dpadv_table *t = provider_table(context);
 
 	return t ? t->query_board(context, board) : EINVAL;
 }
 
 const struct dpa_pcc_ops *dpadv_query_pcc(struct ibv_context *context, void **port)
 {
-	const struct dpadv_table *t = table_of(context);
+	const struct dpadv_table *t = provider_table(context);
 
 	return t ? t->query_pcc(context, port) : NULL;
 }

@@ -32,7 +32,7 @@ static int dm_check(const struct dpa_dm *dm, uint64_t offset, uint64_t length)
 	return 0;
 }
 
-static int copy_to(struct ibv_dm *ibdm, uint64_t offset, const void *from, size_t length)
+static int copy_to_dm(struct ibv_dm *ibdm, uint64_t offset, const void *from, size_t length)
 {
 	struct dpa_dm *dm = to_dpa_dm(ibdm);
 	int ret = dm_check(dm, offset, length);
@@ -60,7 +60,7 @@ static struct dpa_dm *dm_new(struct ibv_context *context, uint64_t length)
 		return NULL;
 	dm->length = length;
 	dm->vdm.dm.context = context;
-	dm->vdm.dm.memcpy_to_dm = copy_to;
+	dm->vdm.dm.memcpy_to_dm = copy_to_dm;
 	dm->vdm.dm.memcpy_from_dm = copy_from;
 	return dm;
 }

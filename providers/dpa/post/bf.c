@@ -15,7 +15,7 @@ typedef void bf_fn(void *to, const void *wqe, uint32_t nbb);
 /*
  * Loads words of a WQE as they were just stored, one by one: wider loads would wait for the stores.
  */
-static inline uint64_t load_word(const uint64_t *w, uint32_t i)
+static inline uint64_t load_bf_word(const uint64_t *w, uint32_t i)
 {
 	return __atomic_load_n(&w[i], __ATOMIC_RELAXED);
 }
@@ -33,15 +33,15 @@ static void bf_copy(void *to, const void *wqe, uint32_t nbb)
 	uint64_t sum = nbb;
 
 	for (uint32_t i = nbb * 8 - 1; i > 0; i--) {
-		const uint64_t v = load_word(w, i);
+		const uint64_t v = load_bf_word(w, i);
 
 		sum += dpa_wqe_mix(i, v);
 		if (i != 3)
 			__atomic_store_n(&t[i], v, __ATOMIC_RELAXED);
 	}
-	sum += dpa_wqe_mix(0, load_word(w, 0));
-	__atomic_store_n(&t[3], with_check(load_word(w, 3), sum), __ATOMIC_RELAXED);
-	__atomic_store_n(&t[0], load_word(w, 0), __ATOMIC_RELEASE);
+	sum += dpa_wqe_mix(0, load_bf_word(w, 0));
+	__atomic_store_n(&t[3], with_check(load_bf_word(w, 3), sum), __ATOMIC_RELAXED);
+	__atomic_store_n(&t[0], load_bf_word(w, 0), __ATOMIC_RELEASE);
 }
 
 #if defined(__x86_64__) && !defined(__SANITIZE_THREAD__)
@@ -49,13 +49,13 @@ static void bf_copy(void *to, const void *wqe, uint32_t nbb)
 #include <immintrin.h>
 
 /* Loads block b in words, and returns their part of the check value. */
-static inline __attribute__((always_inline)) uint64_t take_block(uint64_t *v, const uint64_t *w,
-								 uint32_t b)
+static inline __attribute__((always_inline)) uint64_t take_bf_block(uint64_t *v, const uint64_t *w,
+								    uint32_t b)
 {
 	uint64_t sum = 0;
 
 	for (uint32_t i = 0; i < 8; i++) {
-		v[i] = load_word(w, b * 8 + i);
+		v[i] = load_bf_word(w, b * 8 + i);
 		sum += dpa_wqe_mix(b * 8 + i, v[i]);
 	}
 	return sum;
@@ -74,10 +74,10 @@ __attribute__((target("avx512f"))) static void bf_avx512(void *to, const void *w
 	uint8_t *t = to;
 
 	while (--nbb) {
-		sum += take_block(v, wqe, nbb);
+		sum += take_bf_block(v, wqe, nbb);
 		put_avx512(t + nbb * 64, v);
 	}
-	sum += take_block(v, wqe, 0);
+	sum += take_bf_block(v, wqe, 0);
 	v[3] = with_check(v[3], sum);
 	put_avx512(t, v);
 	/* the compiler must not move later stores up; the processor keeps stores in order */
@@ -96,10 +96,10 @@ __attribute__((target("movdir64b"))) static void bf_movdir64b(void *to, const vo
 	 */
 	_mm_sfence();
 	while (--nbb) {
-		sum += take_block(v, wqe, nbb);
+		sum += take_bf_block(v, wqe, nbb);
 		_movdir64b(t + nbb * 64, v);
 	}
-	sum += take_block(v, wqe, 0);
+	sum += take_bf_block(v, wqe, 0);
 	v[3] = with_check(v[3], sum);
 	_mm_sfence();
 	_movdir64b(t, v);

@@ -45,8 +45,8 @@ static int recv_refused(const struct dpav_qp *qp)
 }
 
 /* Posts the receives before `end`. */
-static inline int post_before(struct dpav_qp *qp, struct ibv_recv_wr *wr,
-			      const struct ibv_recv_wr *end, struct ibv_recv_wr **bad)
+static inline int post_recv_before(struct dpav_qp *qp, struct ibv_recv_wr *wr,
+				   const struct ibv_recv_wr *end, struct ibv_recv_wr **bad)
 {
 	struct dpa_rq *rq = &qp->rq;
 	int ret = recv_refused(qp);
@@ -74,15 +74,15 @@ static inline int post_before(struct dpav_qp *qp, struct ibv_recv_wr *wr,
 }
 
 /* One of the receives may have to fail: those before it are posted. */
-static __attribute__((cold, noinline)) int post_asking(struct dpav_qp *qp, struct ibv_recv_wr *wr,
-						       struct ibv_recv_wr **bad)
+static __attribute__((cold, noinline)) int
+post_recv_asking(struct dpav_qp *qp, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
 {
 	struct ibv_recv_wr *end = wr;
 	int err = 0, ret;
 
 	for (; end && !err; end = err ? end : end->next)
 		err = dpav_asks_call(qp->alive, "post_recv", qp->vqp.qp.qp_num);
-	ret = end == wr ? 0 : post_before(qp, wr, end, bad);
+	ret = end == wr ? 0 : post_recv_before(qp, wr, end, bad);
 	if (ret || !err)
 		return ret;
 	*bad = end;
@@ -94,6 +94,6 @@ int dpa_post_recv(struct ibv_qp *ibqp, struct ibv_recv_wr *wr, struct ibv_recv_w
 	struct dpav_qp *qp = to_dpa_qp(ibqp);
 
 	if (dpa_unlikely(!dpa_word_plain(qp->alive)))
-		return post_asking(qp, wr, bad);
-	return post_before(qp, wr, NULL, bad);
+		return post_recv_asking(qp, wr, bad);
+	return post_recv_before(qp, wr, NULL, bad);
 }

@@ -38,7 +38,7 @@ uint32_t dpa_send_ops(enum ibv_qp_type type)
 	}
 }
 
-static inline uint8_t *put_atomic(uint8_t *p, const struct ibv_send_wr *wr)
+static inline uint8_t *put_wr_atomic(uint8_t *p, const struct ibv_send_wr *wr)
 {
 	struct dpa_wqe_atomic *a;
 
@@ -87,7 +87,7 @@ static inline uint8_t *put_header(const struct dpa_sq *sq, uint8_t *p, const str
 	case IBV_WR_ATOMIC_FETCH_AND_ADD:
 		if ((wr->send_flags & IBV_SEND_INLINE) || wr->num_sge != 1)
 			return NULL;
-		return put_atomic(p, wr);
+		return put_wr_atomic(p, wr);
 	case IBV_WR_LOCAL_INV:
 		return wr->num_sge ? NULL : p;
 	case IBV_WR_BIND_MW:
@@ -155,7 +155,7 @@ static __attribute__((cold, noinline)) uint32_t build_foreign(const struct dpa_s
 }
 
 /* Returns the new R_Key of a posted bind, which the window has from now on, as in irdma. */
-static __attribute__((cold)) uint32_t bound_key(struct ibv_mw *mw, uint32_t rkey)
+static __attribute__((cold)) uint32_t posted_bind_key(struct ibv_mw *mw, uint32_t rkey)
 {
 	return mw->rkey = dpa_mw_bound_key(to_dpa_mw(mw), rkey);
 }
@@ -196,7 +196,7 @@ static inline uint32_t build_wqe(const struct dpa_sq *sq, uint8_t *w, const stru
 	dpa_wqe_put_ctrl(c, (uint8_t)wr->opcode, sq_wqe_flags(flags) | sq->signal_all, (uint8_t)nbb,
 			 nsge, sq->pi, wr->wr_id,
 			 dpa_unlikely(wr->opcode == IBV_WR_BIND_MW)
-				 ? bound_key(wr->bind_mw.mw, wr->bind_mw.rkey)
+				 ? posted_bind_key(wr->bind_mw.mw, wr->bind_mw.rkey)
 				 : wr->imm_data,
 			 (uint32_t)length, sq->count);
 	return nbb;
@@ -236,8 +236,8 @@ static inline int post_send_wr(struct dpa_sq *sq, const struct ibv_send_wr *wr)
 }
 
 /* Posts the requests before `end`. */
-static inline int post_before(struct dpav_qp *qp, struct ibv_send_wr *wr,
-			      const struct ibv_send_wr *end, struct ibv_send_wr **bad)
+static inline int post_send_before(struct dpav_qp *qp, struct ibv_send_wr *wr,
+				   const struct ibv_send_wr *end, struct ibv_send_wr **bad)
 {
 	struct dpa_sq *sq = &qp->sq;
 	uint32_t first, placement, rung = 0;
@@ -273,15 +273,15 @@ static inline int post_before(struct dpav_qp *qp, struct ibv_send_wr *wr,
 }
 
 /* One of the requests may have to fail: those before it are posted. */
-static __attribute__((cold, noinline)) int post_asking(struct dpav_qp *qp, struct ibv_send_wr *wr,
-						       struct ibv_send_wr **bad)
+static __attribute__((cold, noinline)) int
+post_send_asking(struct dpav_qp *qp, struct ibv_send_wr *wr, struct ibv_send_wr **bad)
 {
 	struct ibv_send_wr *end = wr;
 	int err = 0, ret;
 
 	for (; end && !err; end = err ? end : end->next)
 		err = dpav_asks_call(qp->alive, "post_send", qp->vqp.qp.qp_num);
-	ret = end == wr ? 0 : post_before(qp, wr, end, bad);
+	ret = end == wr ? 0 : post_send_before(qp, wr, end, bad);
 	if (ret || !err)
 		return ret;
 	*bad = end;
@@ -293,8 +293,8 @@ int dpa_post_send(struct ibv_qp *ibqp, struct ibv_send_wr *wr, struct ibv_send_w
 	struct dpav_qp *qp = to_dpa_qp(ibqp);
 
 	if (dpa_unlikely(!dpa_word_plain(qp->alive)))
-		return post_asking(qp, wr, bad);
-	return post_before(qp, wr, NULL, bad);
+		return post_send_asking(qp, wr, bad);
+	return post_send_before(qp, wr, NULL, bad);
 }
 
 #define SAME(a, b) static_assert((int)(a) == (int)(b), #a)

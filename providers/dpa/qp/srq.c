@@ -278,8 +278,8 @@ int dpa_destroy_srq(struct ibv_srq *ibsrq)
 /* -------------------------------------------------------------------- post */
 
 /* Posts the receives before `end`. */
-static inline int post_before(struct dpa_srq *srq, struct ibv_recv_wr *wr,
-			      const struct ibv_recv_wr *end, struct ibv_recv_wr **bad)
+static inline int post_srq_before(struct dpa_srq *srq, struct ibv_recv_wr *wr,
+				  const struct ibv_recv_wr *end, struct ibv_recv_wr **bad)
 {
 	uint32_t ci;
 	int ret = 0;
@@ -306,7 +306,7 @@ static inline int post_before(struct dpa_srq *srq, struct ibv_recv_wr *wr,
 
 /* One of the receives may have to fail: those before it are posted. */
 static __attribute__((cold, noinline)) int
-post_asking(struct ibv_srq *ibsrq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
+post_srq_asking(struct ibv_srq *ibsrq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
 {
 	const uint32_t *alive = to_dpa_ctx(ibsrq->context)->alive;
 	struct ibv_recv_wr *end = wr;
@@ -314,7 +314,7 @@ post_asking(struct ibv_srq *ibsrq, struct ibv_recv_wr *wr, struct ibv_recv_wr **
 
 	for (; end && !err; end = err ? end : end->next)
 		err = dpav_asks_call(alive, "post_srq_recv", 0);
-	ret = end == wr ? 0 : post_before(to_dpa_srq(ibsrq), wr, end, bad);
+	ret = end == wr ? 0 : post_srq_before(to_dpa_srq(ibsrq), wr, end, bad);
 	if (ret || !err)
 		return ret;
 	*bad = end;
@@ -324,6 +324,6 @@ post_asking(struct ibv_srq *ibsrq, struct ibv_recv_wr *wr, struct ibv_recv_wr **
 int dpa_post_srq_recv(struct ibv_srq *ibsrq, struct ibv_recv_wr *wr, struct ibv_recv_wr **bad)
 {
 	if (dpa_unlikely(!dpa_word_plain(to_dpa_ctx(ibsrq->context)->alive)))
-		return post_asking(ibsrq, wr, bad);
-	return post_before(to_dpa_srq(ibsrq), wr, NULL, bad);
+		return post_srq_asking(ibsrq, wr, bad);
+	return post_srq_before(to_dpa_srq(ibsrq), wr, NULL, bad);
 }

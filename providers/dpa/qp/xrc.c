@@ -13,7 +13,7 @@ struct dpa_xrcd {
 };
 
 /* Unless the application closed it: then the number may belong to another file. */
-static void close_file(const struct dpa_xrcd *x)
+static void close_xrcd_file(const struct dpa_xrcd *x)
 {
 	struct stat st;
 
@@ -63,7 +63,7 @@ struct ibv_xrcd *dpa_open_xrcd(struct ibv_context *context, struct ibv_xrcd_init
 	if (!ret)
 		ret = dpa_hw_open_xrcd(to_dpa_ctx(context)->hw, &a, &x->x.handle);
 	if (ret) {
-		close_file(x);
+		close_xrcd_file(x);
 		free(x);
 		return dpa_null(ret);
 	}
@@ -79,7 +79,7 @@ int dpa_close_xrcd(struct ibv_xrcd *xrcd)
 		ret = dpa_hw_close_xrcd(to_dpa_ctx(xrcd->context)->hw, dpa_xrcd_num(xrcd));
 	if (ret)
 		return ret;
-	close_file((struct dpa_xrcd *)xrcd);
+	close_xrcd_file((struct dpa_xrcd *)xrcd);
 	free(xrcd);
 	return 0;
 }

@@ -427,7 +427,7 @@ static bool is_named(const char *path, const char *lib)
 	return strncmp(name, lib, strlen(lib)) == 0 && strstr(name, ".so");
 }
 
-static bool is_wanted(const char *path)
+static bool is_verbs_library(const char *path)
 {
 	return is_named(path, "libibverbs") || is_named(path, "librdmacm");
 }
@@ -436,7 +436,7 @@ static int visit_library(struct dl_phdr_info *info, size_t size, void *arg)
 {
 	struct image im;
 
-	if (!info->dlpi_name || !is_wanted(info->dlpi_name) || !read_image(&im, info))
+	if (!info->dlpi_name || !is_verbs_library(info->dlpi_name) || !read_image(&im, info))
 		return 0;
 	im.cm = is_named(info->dlpi_name, "librdmacm");
 	for (int i = 0; i < 2; i++)

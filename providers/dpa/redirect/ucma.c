@@ -97,7 +97,7 @@ static int take_in6(const struct sockaddr_in6 *from, union cma_addr *a)
 }
 
 /* EINVAL: the size does not match the family. */
-static int take_addr(const void *from, uint16_t size, union cma_addr *a)
+static int take_any_addr(const void *from, uint16_t size, union cma_addr *a)
 {
 	memset(a, 0, sizeof(*a));
 	if (size > sizeof(a->ss))
@@ -117,7 +117,7 @@ static int bind_ip(struct call *c)
 static int bind_addr(struct call *c)
 {
 	union cma_addr a;
-	int err = take_addr(&c->in.bind.addr, c->in.bind.addr_size, &a);
+	int err = take_any_addr(&c->in.bind.addr, c->in.bind.addr_size, &a);
 
 	if (!err && c->in.bind.reserved)
 		err = EINVAL;
@@ -140,11 +140,11 @@ static int resolve_addr(struct call *c)
 {
 	const struct rdma_ucm_resolve_addr *in = &c->in.resolve_addr;
 	union cma_addr src, dst;
-	int err = take_addr(&in->dst_addr, in->dst_size, &dst);
+	int err = take_any_addr(&in->dst_addr, in->dst_size, &dst);
 
 	memset(&src, 0, sizeof(src));
 	if (!err && in->src_size)
-		err = take_addr(&in->src_addr, in->src_size, &src);
+		err = take_any_addr(&in->src_addr, in->src_size, &src);
 	if (!err && in->reserved)
 		err = EINVAL;
 	return err ? err : cma_resolve_addr(c->ch, in->id, &src, &dst, in->timeout_ms);
@@ -283,7 +283,7 @@ static int get_event(struct call *c)
 	return err ? err : answer_call(c, c->in.get_event.response, &r, sizeof(r));
 }
 
-static int set_option(struct call *c)
+static int set_cm_option(struct call *c)
 {
 	const struct rdma_ucm_set_option *in = &c->in.set_option;
 
@@ -321,7 +321,7 @@ static int join_ip(struct call *c)
 static int join_addr(struct call *c)
 {
 	union cma_addr a;
-	int err = take_addr(&c->in.join.addr, c->in.join.addr_size, &a);
+	int err = take_any_addr(&c->in.join.addr, c->in.join.addr_size, &a);
 
 	return err ? err
 		   : join_call(c, c->in.join.response, c->in.join.id, c->in.join.uid, &a,
@@ -385,7 +385,7 @@ static const struct command commands[] = {
 	[RDMA_USER_CM_CMD_INIT_QP_ATTR] = {init_qp_attr, BODY(init_qp_attr),
 					   sizeof(struct ib_uverbs_qp_attr)},
 	[RDMA_USER_CM_CMD_GET_EVENT] = {get_event, BODY(get_event), EVENT_ROOM},
-	[RDMA_USER_CM_CMD_SET_OPTION] = {set_option, BODY(set_option), 0},
+	[RDMA_USER_CM_CMD_SET_OPTION] = {set_cm_option, BODY(set_option), 0},
 	[RDMA_USER_CM_CMD_NOTIFY] = {notify_call, BODY(notify), 0},
 	[RDMA_USER_CM_CMD_JOIN_IP_MCAST] = {join_ip,
 					    offsetof(struct rdma_ucm_join_ip_mcast, id) + 4,
@@ -432,7 +432,7 @@ static int injected_call(uint32_t cmd)
 	return dpav_injected(call_names[cmd], 0, 0, DPA_INJECT_ANY);
 }
 
-static int run_command(struct cma_channel *ch, const void *buf, size_t n)
+static int run_cm_command(struct cma_channel *ch, const void *buf, size_t n)
 {
 	struct rdma_ucm_cmd_hdr hdr;
 	struct call c = {.ch = ch};
@@ -466,7 +466,7 @@ static int run_command(struct cma_channel *ch, const void *buf, size_t n)
 
 static ssize_t cm_write(void *owner, const void *buf, size_t n)
 {
-	int before = errno, err = run_command(owner, buf, n);
+	int before = errno, err = run_cm_command(owner, buf, n);
 
 	errno = err ? err
 		    : before; /* a call that succeeds does not change it, like a system call */
