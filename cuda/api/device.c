@@ -11,7 +11,7 @@
 #include "device.h"
 
 /* Check arguments: `bad` is true if they are wrong. */
-static int check(bool bad, int device)
+static int check_device_args(bool bad, int device)
 {
 	int ret = gpu_enter();
 
@@ -24,7 +24,7 @@ static int check(bool bad, int device)
 
 DPA_GPU_API cudaError_t cudaGetDeviceCount(int *count)
 {
-	int ret = check(!count, 0);
+	int ret = check_device_args(!count, 0);
 
 	if (!ret)
 		*count = 1;
@@ -33,7 +33,7 @@ DPA_GPU_API cudaError_t cudaGetDeviceCount(int *count)
 
 DPA_GPU_API cudaError_t cudaGetDevice(int *device)
 {
-	int ret = check(!device, 0);
+	int ret = check_device_args(!device, 0);
 
 	if (!ret)
 		*device = 0;
@@ -42,10 +42,10 @@ DPA_GPU_API cudaError_t cudaGetDevice(int *device)
 
 DPA_GPU_API cudaError_t cudaSetDevice(int device)
 {
-	return gpu_last(check(false, device));
+	return gpu_last(check_device_args(false, device));
 }
 
-static int attribute(int number)
+static int device_attribute(int number)
 {
 	int value = 0;
 
@@ -58,20 +58,20 @@ const char *device_name(void)
 	return "dpa CUDA stand-in (no GPU)";
 }
 
-static void fill_limits(struct cudaDeviceProp *p)
+static void fill_prop_limits(struct cudaDeviceProp *p)
 {
 	size_t unused;
 
 	memory_info(&unused, &p->totalGlobalMem);
 	p->sharedMemPerBlock = DPA_GPU_SHARED;
 	p->sharedMemPerBlockOptin = p->sharedMemPerMultiprocessor = DPA_GPU_SHARED_OPTIN;
-	p->regsPerBlock = attribute(12);
+	p->regsPerBlock = device_attribute(12);
 	p->warpSize = DPA_GPU_WARP;
 	p->memPitch = 0x7fffffff;
 	p->maxThreadsPerBlock = DPA_GPU_BLOCK_THREADS;
 	for (int i = 0; i < 3; i++) {
-		p->maxThreadsDim[i] = attribute(2 + i);
-		p->maxGridSize[i] = attribute(5 + i);
+		p->maxThreadsDim[i] = device_attribute(2 + i);
+		p->maxGridSize[i] = device_attribute(5 + i);
 	}
 	p->totalConstMem = 65536;
 	p->multiProcessorCount = DPA_GPU_SMS;
@@ -86,8 +86,8 @@ static void fill_prop(struct cudaDeviceProp *p)
 	memset(p, 0, sizeof(*p));
 	snprintf(p->name, sizeof(p->name), "%s", device_name());
 	device_uuid(p->uuid.bytes);
-	fill_limits(p);
-	p->clockRate = attribute(13);
+	fill_prop_limits(p);
+	p->clockRate = device_attribute(13);
 	p->major = DPA_GPU_MAJOR;
 	p->minor = DPA_GPU_MINOR;
 	p->textureAlignment = 512;
@@ -97,11 +97,11 @@ static void fill_prop(struct cudaDeviceProp *p)
 	p->pciBusID = (int)pci.bus;
 	p->pciDeviceID = (int)pci.device;
 	p->pciDomainID = (int)pci.domain;
-	p->asyncEngineCount = attribute(40);
+	p->asyncEngineCount = device_attribute(40);
 	p->unifiedAddressing = 1;
-	p->memoryClockRate = attribute(36);
-	p->memoryBusWidth = attribute(37);
-	p->l2CacheSize = attribute(38);
+	p->memoryClockRate = device_attribute(36);
+	p->memoryBusWidth = device_attribute(37);
+	p->l2CacheSize = device_attribute(38);
 	p->managedMemory = 1;
 	p->hostNativeAtomicSupported = 1;
 	p->concurrentManagedAccess = 1;
@@ -110,7 +110,7 @@ static void fill_prop(struct cudaDeviceProp *p)
 
 DPA_GPU_API cudaError_t cudaGetDeviceProperties(struct cudaDeviceProp *prop, int device)
 {
-	int ret = check(!prop, device);
+	int ret = check_device_args(!prop, device);
 
 	if (!ret)
 		fill_prop(prop);
@@ -131,7 +131,7 @@ void device_uuid(char bytes[16])
 
 DPA_GPU_API cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attr, int device)
 {
-	int ret = check(!value, device);
+	int ret = check_device_args(!value, device);
 
 	if (!ret && !gpu_attribute((int)attr, value))
 		ret = cudaErrorInvalidValue;
@@ -140,7 +140,7 @@ DPA_GPU_API cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr a
 
 DPA_GPU_API cudaError_t cudaDeviceGetByPCIBusId(int *device, const char *pci_bus_id)
 {
-	int ret = check(!device || !pci_bus_id, 0);
+	int ret = check_device_args(!device || !pci_bus_id, 0);
 
 	if (!ret && !gpu_pci_is(pci_bus_id))
 		ret = cudaErrorInvalidDevice;
@@ -151,7 +151,7 @@ DPA_GPU_API cudaError_t cudaDeviceGetByPCIBusId(int *device, const char *pci_bus
 
 DPA_GPU_API cudaError_t cudaDeviceGetPCIBusId(char *pci_bus_id, int len, int device)
 {
-	int ret = check(!pci_bus_id || len < 13, device);
+	int ret = check_device_args(!pci_bus_id || len < 13, device);
 	struct gpu_pci pci = gpu_pci();
 
 	if (!ret)
@@ -184,7 +184,7 @@ static unsigned int flags_set;
 
 DPA_GPU_API cudaError_t cudaSetDeviceFlags(unsigned int flags)
 {
-	int ret = check((flags & ~0x1fu) != 0, 0);
+	int ret = check_device_args((flags & ~0x1fu) != 0, 0);
 
 	if (!ret)
 		__atomic_store_n(&flags_set, flags, __ATOMIC_RELAXED);
@@ -193,7 +193,7 @@ DPA_GPU_API cudaError_t cudaSetDeviceFlags(unsigned int flags)
 
 DPA_GPU_API cudaError_t cudaGetDeviceFlags(unsigned int *flags)
 {
-	int ret = check(!flags, 0);
+	int ret = check_device_args(!flags, 0);
 
 	if (!ret)
 		*flags = __atomic_load_n(&flags_set, __ATOMIC_RELAXED) | cudaDeviceMapHost;
@@ -214,7 +214,7 @@ DPA_GPU_API cudaError_t cudaDeviceGetStreamPriorityRange(int *least, int *greate
 
 DPA_GPU_API cudaError_t cudaDeviceSetLimit(enum cudaLimit limit, size_t value)
 {
-	int ret = check(!value, 0);
+	int ret = check_device_args(!value, 0);
 
 	if (!ret && limit != cudaLimitStackSize)
 		ret = cudaErrorNotSupported;
@@ -225,7 +225,7 @@ DPA_GPU_API cudaError_t cudaDeviceSetLimit(enum cudaLimit limit, size_t value)
 
 DPA_GPU_API cudaError_t cudaDeviceGetLimit(size_t *value, enum cudaLimit limit)
 {
-	int ret = check(!value, 0);
+	int ret = check_device_args(!value, 0);
 
 	if (!ret && limit != cudaLimitStackSize)
 		ret = cudaErrorNotSupported;
@@ -236,7 +236,7 @@ DPA_GPU_API cudaError_t cudaDeviceGetLimit(size_t *value, enum cudaLimit limit)
 
 DPA_GPU_API cudaError_t cudaDeviceCanAccessPeer(int *can, int device, int peer)
 {
-	int ret = check(!can, device ? device : peer);
+	int ret = check_device_args(!can, device ? device : peer);
 
 	if (!ret)
 		*can = 0;

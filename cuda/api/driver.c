@@ -41,7 +41,7 @@ int driver_enter(void)
 	return atomic_load(&initialized) || gpu_used() ? cudaSuccess : cudaErrorInitializationError;
 }
 
-static CUcontext current(void)
+static CUcontext current_context(void)
 {
 	if (stack.num)
 		return stack.context[stack.num - 1];
@@ -53,7 +53,7 @@ int driver_enter_context(void)
 {
 	int ret = driver_enter();
 
-	return ret ? ret : current() ? cudaSuccess : cudaErrorDeviceUninitialized;
+	return ret ? ret : current_context() ? cudaSuccess : cudaErrorDeviceUninitialized;
 }
 
 DPA_GPU_API CUresult cuInit(unsigned int flags)
@@ -94,7 +94,7 @@ DPA_GPU_API CUresult cuGetErrorString(CUresult error, const char **text)
 	return give_text(error_driver_name((int)error) ? error_text((int)error) : NULL, text);
 }
 
-static int check(bool bad, CUdevice device)
+static int check_driver_args(bool bad, CUdevice device)
 {
 	int ret = driver_enter();
 
@@ -107,7 +107,7 @@ static int check(bool bad, CUdevice device)
 
 DPA_GPU_API CUresult cuDeviceGet(CUdevice *device, int ordinal)
 {
-	int ret = check(!device, ordinal);
+	int ret = check_driver_args(!device, ordinal);
 
 	if (!ret)
 		*device = 0;
@@ -116,7 +116,7 @@ DPA_GPU_API CUresult cuDeviceGet(CUdevice *device, int ordinal)
 
 DPA_GPU_API CUresult cuDeviceGetCount(int *count)
 {
-	int ret = check(!count, 0);
+	int ret = check_driver_args(!count, 0);
 
 	if (!ret)
 		*count = 1;
@@ -125,7 +125,7 @@ DPA_GPU_API CUresult cuDeviceGetCount(int *count)
 
 DPA_GPU_API CUresult cuDeviceGetName(char *name, int len, CUdevice device)
 {
-	int ret = check(!name || len < 1, device);
+	int ret = check_driver_args(!name || len < 1, device);
 
 	if (!ret)
 		snprintf(name, (size_t)len, "%s", device_name());
@@ -134,7 +134,7 @@ DPA_GPU_API CUresult cuDeviceGetName(char *name, int len, CUdevice device)
 
 DPA_GPU_API CUresult cuDeviceGetUuid(CUuuid *uuid, CUdevice device)
 {
-	int ret = check(!uuid, device);
+	int ret = check_driver_args(!uuid, device);
 
 	if (!ret)
 		device_uuid(uuid->bytes);
@@ -143,7 +143,7 @@ DPA_GPU_API CUresult cuDeviceGetUuid(CUuuid *uuid, CUdevice device)
 
 DPA_GPU_API CUresult cuDeviceTotalMem(size_t *bytes, CUdevice device)
 {
-	int ret = check(!bytes, device);
+	int ret = check_driver_args(!bytes, device);
 	size_t avail;
 
 	if (!ret)
@@ -153,7 +153,7 @@ DPA_GPU_API CUresult cuDeviceTotalMem(size_t *bytes, CUdevice device)
 
 DPA_GPU_API CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUdevice device)
 {
-	int ret = check(!value, device);
+	int ret = check_driver_args(!value, device);
 
 	if (!ret && !gpu_attribute((int)attribute, value))
 		ret = cudaErrorInvalidValue;
@@ -162,7 +162,7 @@ DPA_GPU_API CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribu
 
 DPA_GPU_API CUresult cuDeviceGetByPCIBusId(CUdevice *device, const char *pci_bus_id)
 {
-	int ret = check(!device || !pci_bus_id, 0);
+	int ret = check_driver_args(!device || !pci_bus_id, 0);
 
 	if (!ret && !gpu_pci_is(pci_bus_id))
 		ret = cudaErrorInvalidDevice;
@@ -173,7 +173,7 @@ DPA_GPU_API CUresult cuDeviceGetByPCIBusId(CUdevice *device, const char *pci_bus
 
 DPA_GPU_API CUresult cuDeviceGetPCIBusId(char *pci_bus_id, int len, CUdevice device)
 {
-	int ret = check(!pci_bus_id || len < 13, device);
+	int ret = check_driver_args(!pci_bus_id || len < 13, device);
 	struct gpu_pci pci = gpu_pci();
 
 	if (!ret)
@@ -184,7 +184,7 @@ DPA_GPU_API CUresult cuDeviceGetPCIBusId(char *pci_bus_id, int len, CUdevice dev
 
 DPA_GPU_API CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice device)
 {
-	int ret = check(!context, device);
+	int ret = check_driver_args(!context, device);
 
 	if (!ret) {
 		atomic_fetch_add(&primary.retained, 1);
@@ -195,7 +195,7 @@ DPA_GPU_API CUresult cuDevicePrimaryCtxRetain(CUcontext *context, CUdevice devic
 
 DPA_GPU_API CUresult cuDevicePrimaryCtxRelease(CUdevice device)
 {
-	int ret = check(false, device);
+	int ret = check_driver_args(false, device);
 	unsigned int num = atomic_load(&primary.retained);
 
 	while (!ret && !(num && atomic_compare_exchange_weak(&primary.retained, &num, num - 1)))
@@ -213,7 +213,7 @@ DPA_GPU_API CUresult cuDevicePrimaryCtxRelease(CUdevice device)
 
 DPA_GPU_API CUresult cuDevicePrimaryCtxGetState(CUdevice device, unsigned int *flags, int *active)
 {
-	int ret = check(!flags || !active, device);
+	int ret = check_driver_args(!flags || !active, device);
 
 	if (!ret) {
 		*flags = 0;
@@ -224,14 +224,14 @@ DPA_GPU_API CUresult cuDevicePrimaryCtxGetState(CUdevice device, unsigned int *f
 
 DPA_GPU_API CUresult cuCtxGetCurrent(CUcontext *context)
 {
-	int ret = check(!context, 0);
+	int ret = check_driver_args(!context, 0);
 
 	if (!ret)
-		*context = current();
+		*context = current_context();
 	return driver_result(ret);
 }
 
-static int push(CUcontext context)
+static int push_context(CUcontext context)
 {
 	if (context && context != &primary)
 		return cudaErrorDeviceUninitialized;
@@ -243,23 +243,23 @@ static int push(CUcontext context)
 
 DPA_GPU_API CUresult cuCtxSetCurrent(CUcontext context)
 {
-	int ret = check(false, 0);
+	int ret = check_driver_args(false, 0);
 
 	if (ret)
 		return driver_result(ret);
 	if (context && context != &primary)
 		return CUDA_ERROR_INVALID_CONTEXT;
 	if (!stack.num)
-		return driver_result(push(context));
+		return driver_result(push_context(context));
 	stack.context[stack.num - 1] = context;
 	return CUDA_SUCCESS;
 }
 
 DPA_GPU_API CUresult cuCtxPushCurrent(CUcontext context)
 {
-	int ret = check(!context, 0);
+	int ret = check_driver_args(!context, 0);
 
-	return driver_result(ret ? ret : push(context));
+	return driver_result(ret ? ret : push_context(context));
 }
 
 DPA_GPU_API CUresult cuCtxPopCurrent(CUcontext *context)
@@ -269,11 +269,11 @@ DPA_GPU_API CUresult cuCtxPopCurrent(CUcontext *context)
 	if (ret)
 		return driver_result(ret);
 	if (context)
-		*context = current();
+		*context = current_context();
 	if (stack.num)
 		stack.num--;
 	else
-		push(NULL); /* of the runtime API: no context is current now */
+		push_context(NULL); /* of the runtime API: no context is current now */
 	return CUDA_SUCCESS;
 }
 

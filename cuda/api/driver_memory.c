@@ -7,7 +7,7 @@
 #include "../run/stream.h"
 #include "driver.h"
 
-static void *pointer(CUdeviceptr ptr)
+static void *as_ptr(CUdeviceptr ptr)
 {
 	return (void *)(uintptr_t)ptr;
 }
@@ -23,7 +23,7 @@ DPA_GPU_API CUresult cuMemGetInfo(size_t *avail, size_t *total)
 	return driver_result(ret);
 }
 
-static CUresult alloc(enum region_kind kind, void **ptr, size_t size, unsigned int flags)
+static CUresult driver_alloc(enum region_kind kind, void **ptr, size_t size, unsigned int flags)
 {
 	if (!ptr || !size)
 		return driver_result(driver_enter_context() ? driver_enter_context()
@@ -34,14 +34,14 @@ static CUresult alloc(enum region_kind kind, void **ptr, size_t size, unsigned i
 DPA_GPU_API CUresult cuMemAlloc(CUdeviceptr *ptr, size_t size)
 {
 	void *at = NULL;
-	CUresult ret = alloc(REGION_DEVICE, ptr ? &at : NULL, size, 0);
+	CUresult ret = driver_alloc(REGION_DEVICE, ptr ? &at : NULL, size, 0);
 
 	if (!ret)
 		*ptr = (CUdeviceptr)(uintptr_t)at;
 	return ret;
 }
 
-static int release(void *ptr, bool host)
+static int driver_release(void *ptr, bool host)
 {
 	int ret = ptr ? stream_synchronize_all() : cudaErrorInvalidValue;
 
@@ -50,7 +50,7 @@ static int release(void *ptr, bool host)
 
 DPA_GPU_API CUresult cuMemFree(CUdeviceptr ptr)
 {
-	DRIVER_CALL(driver_enter_context, release(pointer(ptr), false));
+	DRIVER_CALL(driver_enter_context, driver_release(as_ptr(ptr), false));
 }
 
 DPA_GPU_API CUresult cuMemHostAlloc(void **ptr, size_t size, unsigned int flags)
@@ -58,7 +58,7 @@ DPA_GPU_API CUresult cuMemHostAlloc(void **ptr, size_t size, unsigned int flags)
 	if (flags & ~(unsigned int)(CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP |
 				    CU_MEMHOSTALLOC_WRITECOMBINED))
 		return CUDA_ERROR_INVALID_VALUE;
-	return alloc(REGION_HOST, ptr, size, flags);
+	return driver_alloc(REGION_HOST, ptr, size, flags);
 }
 
 DPA_GPU_API CUresult cuMemAllocHost(void **ptr, size_t size)
@@ -68,7 +68,7 @@ DPA_GPU_API CUresult cuMemAllocHost(void **ptr, size_t size)
 
 DPA_GPU_API CUresult cuMemFreeHost(void *ptr)
 {
-	DRIVER_CALL(driver_enter_context, release(ptr, true));
+	DRIVER_CALL(driver_enter_context, driver_release(ptr, true));
 }
 
 DPA_GPU_API CUresult cuMemHostRegister(void *ptr, size_t size, unsigned int flags)
@@ -102,7 +102,7 @@ DPA_GPU_API CUresult cuMemGetAddressRange(CUdeviceptr *base, size_t *size, CUdev
 
 	if (ret)
 		return driver_result(ret);
-	if (!memory_find(pointer(ptr), &r))
+	if (!memory_find(as_ptr(ptr), &r))
 		return CUDA_ERROR_NOT_FOUND;
 	if (base)
 		*base = (CUdeviceptr)(uintptr_t)r.base;
@@ -125,7 +125,7 @@ static CUmemorytype memory_type(const struct region *r)
 								      : CU_MEMORYTYPE_DEVICE;
 }
 
-static void put(void *data, const void *value, size_t size)
+static void put_attribute(void *data, const void *value, size_t size)
 {
 	memcpy(data, value, size);
 }
@@ -138,53 +138,53 @@ static int get_attribute(void *data, CUpointer_attribute attribute, CUdeviceptr 
 	unsigned int type = memory_type(r), flags = 3 /* read and write */;
 	bool managed = r->kind == REGION_MANAGED;
 	CUcontext context = driver_context();
-	void *host = pointer(ptr);
+	void *host = as_ptr(ptr);
 	unsigned long long id = r->id, none = 0;
 	int ordinal = 0;
 
 	switch (attribute) {
 	case CU_POINTER_ATTRIBUTE_CONTEXT:
-		put(data, &context, sizeof(context));
+		put_attribute(data, &context, sizeof(context));
 		return cudaSuccess;
 	case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
-		put(data, &type, sizeof(type));
+		put_attribute(data, &type, sizeof(type));
 		return cudaSuccess;
 	case CU_POINTER_ATTRIBUTE_DEVICE_POINTER:
-		put(data, &ptr, sizeof(ptr));
+		put_attribute(data, &ptr, sizeof(ptr));
 		return cudaSuccess;
 	case CU_POINTER_ATTRIBUTE_HOST_POINTER:
 		if (r->kind == REGION_DEVICE)
 			return cudaErrorInvalidValue;
-		put(data, &host, sizeof(host));
+		put_attribute(data, &host, sizeof(host));
 		return cudaSuccess;
 	case CU_POINTER_ATTRIBUTE_BUFFER_ID:
-		put(data, &id, sizeof(id));
+		put_attribute(data, &id, sizeof(id));
 		return cudaSuccess;
 	case CU_POINTER_ATTRIBUTE_IS_MANAGED:
-		put(data, &managed, 1);
+		put_attribute(data, &managed, 1);
 		return cudaSuccess;
 	case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
-		put(data, &ordinal, sizeof(ordinal));
+		put_attribute(data, &ordinal, sizeof(ordinal));
 		return cudaSuccess;
 	case CU_POINTER_ATTRIBUTE_RANGE_START_ADDR:
-		put(data, &base, sizeof(base));
+		put_attribute(data, &base, sizeof(base));
 		return cudaSuccess;
 	case CU_POINTER_ATTRIBUTE_RANGE_SIZE:
-		put(data, &r->size, sizeof(r->size));
+		put_attribute(data, &r->size, sizeof(r->size));
 		return cudaSuccess;
 	case CU_POINTER_ATTRIBUTE_MAPPED:
-		put(data, &(bool){true}, 1);
+		put_attribute(data, &(bool){true}, 1);
 		return cudaSuccess;
 	case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS:
 	case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
 	case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:
-		put(data, &(bool){false}, 1);
+		put_attribute(data, &(bool){false}, 1);
 		return cudaSuccess;
 	case CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES:
-		put(data, &none, sizeof(none));
+		put_attribute(data, &none, sizeof(none));
 		return cudaSuccess;
 	case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS:
-		put(data, &flags, sizeof(flags));
+		put_attribute(data, &flags, sizeof(flags));
 		return cudaSuccess;
 	}
 	return cudaErrorInvalidValue;
@@ -196,7 +196,7 @@ DPA_GPU_API CUresult cuPointerGetAttribute(void *data, CUpointer_attribute attri
 	int ret = driver_enter();
 	struct region r;
 
-	if (!ret && (!data || !memory_find(pointer(ptr), &r)))
+	if (!ret && (!data || !memory_find(as_ptr(ptr), &r)))
 		ret = cudaErrorInvalidValue;
 	return driver_result(ret ? ret : get_attribute(data, attribute, ptr, &r));
 }
@@ -213,7 +213,7 @@ DPA_GPU_API CUresult cuPointerGetAttributes(unsigned int num, CUpointer_attribut
 		ret = cudaErrorInvalidValue;
 	if (ret)
 		return driver_result(ret);
-	known = memory_find(pointer(ptr), &r);
+	known = memory_find(as_ptr(ptr), &r);
 	if (!known)
 		r = (struct region){.kind = REGION_DEVICE};
 	for (unsigned int i = 0; i < num && !ret; i++) {
@@ -229,17 +229,17 @@ DPA_GPU_API CUresult cuPointerGetAttributes(unsigned int num, CUpointer_attribut
 		case CU_POINTER_ATTRIBUTE_SYNC_MEMOPS:
 		case CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE:
 		case CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE:
-			put(data[i], known ? &value : &none, 1);
+			put_attribute(data[i], known ? &value : &none, 1);
 			break;
 		case CU_POINTER_ATTRIBUTE_MEMORY_TYPE:
 		case CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL:
 		case CU_POINTER_ATTRIBUTE_ACCESS_FLAGS:
-			put(data[i], known ? &value : &none, 4);
+			put_attribute(data[i], known ? &value : &none, 4);
 			if (!known && attributes[i] == CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL)
-				put(data[i], &(int){-2}, 4);
+				put_attribute(data[i], &(int){-2}, 4);
 			break;
 		default:
-			put(data[i], known ? &value : &none, 8);
+			put_attribute(data[i], known ? &value : &none, 8);
 		}
 	}
 	return CUDA_SUCCESS;
@@ -253,57 +253,57 @@ DPA_GPU_API CUresult cuPointerSetAttribute(const void *value, CUpointer_attribut
 	struct region r;
 
 	if (!ret && (!value || attribute != CU_POINTER_ATTRIBUTE_SYNC_MEMOPS ||
-		     !memory_find(pointer(ptr), &r)))
+		     !memory_find(as_ptr(ptr), &r)))
 		ret = cudaErrorInvalidValue;
 	return driver_result(ret);
 }
 
-static CUresult copy(void *dst, const void *src, size_t size, enum cudaMemcpyKind kind,
-		     CUstream stream, bool wait)
+static CUresult driver_copy(void *dst, const void *src, size_t size, enum cudaMemcpyKind kind,
+			    CUstream stream, bool wait)
 {
 	DRIVER_CALL(driver_enter_context, copy_submit(dst, src, size, kind, stream, wait));
 }
 
 DPA_GPU_API CUresult cuMemcpy(CUdeviceptr dst, CUdeviceptr src, size_t size)
 {
-	return copy(pointer(dst), pointer(src), size, cudaMemcpyDefault, NULL, true);
+	return driver_copy(as_ptr(dst), as_ptr(src), size, cudaMemcpyDefault, NULL, true);
 }
 
 DPA_GPU_API CUresult cuMemcpyAsync(CUdeviceptr dst, CUdeviceptr src, size_t size, CUstream stream)
 {
-	return copy(pointer(dst), pointer(src), size, cudaMemcpyDefault, stream, false);
+	return driver_copy(as_ptr(dst), as_ptr(src), size, cudaMemcpyDefault, stream, false);
 }
 
 DPA_GPU_API CUresult cuMemcpyHtoD(CUdeviceptr dst, const void *src, size_t size)
 {
-	return copy(pointer(dst), src, size, cudaMemcpyHostToDevice, NULL, true);
+	return driver_copy(as_ptr(dst), src, size, cudaMemcpyHostToDevice, NULL, true);
 }
 
 DPA_GPU_API CUresult cuMemcpyDtoH(void *dst, CUdeviceptr src, size_t size)
 {
-	return copy(dst, pointer(src), size, cudaMemcpyDeviceToHost, NULL, true);
+	return driver_copy(dst, as_ptr(src), size, cudaMemcpyDeviceToHost, NULL, true);
 }
 
 DPA_GPU_API CUresult cuMemcpyDtoD(CUdeviceptr dst, CUdeviceptr src, size_t size)
 {
-	return copy(pointer(dst), pointer(src), size, cudaMemcpyDeviceToDevice, NULL, true);
+	return driver_copy(as_ptr(dst), as_ptr(src), size, cudaMemcpyDeviceToDevice, NULL, true);
 }
 
 DPA_GPU_API CUresult cuMemcpyHtoDAsync(CUdeviceptr dst, const void *src, size_t size,
 				       CUstream stream)
 {
-	return copy(pointer(dst), src, size, cudaMemcpyHostToDevice, stream, false);
+	return driver_copy(as_ptr(dst), src, size, cudaMemcpyHostToDevice, stream, false);
 }
 
 DPA_GPU_API CUresult cuMemcpyDtoHAsync(void *dst, CUdeviceptr src, size_t size, CUstream stream)
 {
-	return copy(dst, pointer(src), size, cudaMemcpyDeviceToHost, stream, false);
+	return driver_copy(dst, as_ptr(src), size, cudaMemcpyDeviceToHost, stream, false);
 }
 
 DPA_GPU_API CUresult cuMemcpyDtoDAsync(CUdeviceptr dst, CUdeviceptr src, size_t size,
 				       CUstream stream)
 {
-	return copy(pointer(dst), pointer(src), size, cudaMemcpyDeviceToDevice, stream, false);
+	return driver_copy(as_ptr(dst), as_ptr(src), size, cudaMemcpyDeviceToDevice, stream, false);
 }
 
 /* Attributes are hints and orders of access; each must cover a range of copies, the first one from 0. */
@@ -359,35 +359,35 @@ DPA_GPU_API CUresult cuMemcpyBatchAsync(CUdeviceptr *dsts, CUdeviceptr *srcs, si
 				     stream);
 }
 
-static CUresult fill(CUdeviceptr ptr, unsigned int value, unsigned int unit, size_t num,
-		     CUstream stream, bool wait)
+static CUresult driver_fill(CUdeviceptr ptr, unsigned int value, unsigned int unit, size_t num,
+			    CUstream stream, bool wait)
 {
 	size_t size;
 
 	if (__builtin_mul_overflow(num, (size_t)unit, &size) || ptr % unit)
 		return CUDA_ERROR_INVALID_VALUE;
 	DRIVER_CALL(driver_enter_context,
-		    fill_submit(pointer(ptr), value, unit, size, stream, wait));
+		    fill_submit(as_ptr(ptr), value, unit, size, stream, wait));
 }
 
 DPA_GPU_API CUresult cuMemsetD8(CUdeviceptr ptr, unsigned char value, size_t num)
 {
-	return fill(ptr, value, 1, num, NULL, true);
+	return driver_fill(ptr, value, 1, num, NULL, true);
 }
 
 DPA_GPU_API CUresult cuMemsetD32(CUdeviceptr ptr, unsigned int value, size_t num)
 {
-	return fill(ptr, value, 4, num, NULL, true);
+	return driver_fill(ptr, value, 4, num, NULL, true);
 }
 
 DPA_GPU_API CUresult cuMemsetD8Async(CUdeviceptr ptr, unsigned char value, size_t num,
 				     CUstream stream)
 {
-	return fill(ptr, value, 1, num, stream, false);
+	return driver_fill(ptr, value, 1, num, stream, false);
 }
 
 DPA_GPU_API CUresult cuMemsetD32Async(CUdeviceptr ptr, unsigned int value, size_t num,
 				      CUstream stream)
 {
-	return fill(ptr, value, 4, num, stream, false);
+	return driver_fill(ptr, value, 4, num, stream, false);
 }

@@ -31,7 +31,7 @@ static bool in_range(const dim3 *d, unsigned int x, unsigned int y, unsigned int
 	return d->x && d->y && d->z && d->x <= x && d->y <= y && d->z <= z;
 }
 
-static int check(const struct config *c)
+static int check_launch(const struct config *c)
 {
 	int ret = gpu_enter();
 
@@ -67,12 +67,12 @@ static struct kernel *kernel_new(const struct config *c, const struct dpa_cuda_b
 	return k;
 }
 
-static void run(void *arg)
+static void run_kernel(void *arg)
 {
 	kernel_run(arg);
 }
 
-static void drop(void *arg)
+static void drop_kernel(void *arg)
 {
 	kernel_free(arg);
 }
@@ -81,7 +81,7 @@ DPA_GPU_API void dpa_cuda_launch(const struct dpa_cuda_body *body, const void *c
 {
 	struct config c = config;
 	struct kernel *k;
-	int ret = check(&c);
+	int ret = check_launch(&c);
 
 	config.set = false;
 	if (ret) {
@@ -89,7 +89,7 @@ DPA_GPU_API void dpa_cuda_launch(const struct dpa_cuda_body *body, const void *c
 		return;
 	}
 	k = kernel_new(&c, body, closure);
-	gpu_last(k ? stream_submit(c.stream, &(struct work){run, drop, k}, false)
+	gpu_last(k ? stream_submit(c.stream, &(struct work){run_kernel, drop_kernel, k}, false)
 		   : cudaErrorMemoryAllocation);
 }
 
@@ -101,7 +101,7 @@ DPA_GPU_API void dpa_cuda_register(struct dpa_cuda_entry *entry)
 	pthread_mutex_unlock(&lock);
 }
 
-static struct dpa_cuda_entry *find(const void *func)
+static struct dpa_cuda_entry *find_kernel_entry(const void *func)
 {
 	struct dpa_cuda_entry *e;
 
@@ -115,7 +115,7 @@ static struct dpa_cuda_entry *find(const void *func)
 DPA_GPU_API cudaError_t cudaLaunchKernel(const void *func, dim3 grid, dim3 block, void **args,
 					 size_t shared_mem, cudaStream_t stream)
 {
-	struct dpa_cuda_entry *e = find(func);
+	struct dpa_cuda_entry *e = find_kernel_entry(func);
 	int before, ret;
 
 	if (!e)

@@ -6,7 +6,7 @@
 #include "../run/memory.h"
 #include "../run/stream.h"
 
-static cudaError_t alloc(enum region_kind kind, void **ptr, size_t size, unsigned int flags)
+static cudaError_t runtime_alloc(enum region_kind kind, void **ptr, size_t size, unsigned int flags)
 {
 	int ret = gpu_enter();
 
@@ -15,7 +15,7 @@ static cudaError_t alloc(enum region_kind kind, void **ptr, size_t size, unsigne
 
 DPA_GPU_API cudaError_t cudaMalloc(void **ptr, size_t size)
 {
-	return alloc(REGION_DEVICE, ptr, size, 0);
+	return runtime_alloc(REGION_DEVICE, ptr, size, 0);
 }
 
 /* Memory pools: not supported. */
@@ -33,7 +33,7 @@ DPA_GPU_API cudaError_t cudaMallocManaged(void **ptr, size_t size, unsigned int 
 {
 	if (!size || (flags != cudaMemAttachGlobal && flags != cudaMemAttachHost))
 		return gpu_last(cudaErrorInvalidValue);
-	return alloc(REGION_MANAGED, ptr, size, flags);
+	return runtime_alloc(REGION_MANAGED, ptr, size, flags);
 }
 
 DPA_GPU_API cudaError_t cudaHostAlloc(void **ptr, size_t size, unsigned int flags)
@@ -41,7 +41,7 @@ DPA_GPU_API cudaError_t cudaHostAlloc(void **ptr, size_t size, unsigned int flag
 	if (flags & ~(unsigned int)(cudaHostAllocPortable | cudaHostAllocMapped |
 				    cudaHostAllocWriteCombined))
 		return gpu_last(cudaErrorInvalidValue);
-	return alloc(REGION_HOST, ptr, size, flags);
+	return runtime_alloc(REGION_HOST, ptr, size, flags);
 }
 
 DPA_GPU_API cudaError_t cudaMallocHost(void **ptr, size_t size)
@@ -61,7 +61,7 @@ DPA_GPU_API cudaError_t cudaMallocPitch(void **ptr, size_t *pitch, size_t width,
 }
 
 /* Memory that an operation may use is freed after it: cudaFree() waits for the device. */
-static cudaError_t release(void *ptr, bool host)
+static cudaError_t runtime_release(void *ptr, bool host)
 {
 	int ret = gpu_enter();
 
@@ -72,12 +72,12 @@ static cudaError_t release(void *ptr, bool host)
 
 DPA_GPU_API cudaError_t cudaFree(void *ptr)
 {
-	return release(ptr, false);
+	return runtime_release(ptr, false);
 }
 
 DPA_GPU_API cudaError_t cudaFreeHost(void *ptr)
 {
-	return release(ptr, true);
+	return runtime_release(ptr, true);
 }
 
 DPA_GPU_API cudaError_t cudaHostRegister(void *ptr, size_t size, unsigned int flags)
@@ -157,8 +157,8 @@ DPA_GPU_API cudaError_t cudaMemGetInfo(size_t *avail, size_t *total)
 	return cudaSuccess;
 }
 
-static cudaError_t copy(void *dst, const void *src, size_t count, enum cudaMemcpyKind kind,
-			cudaStream_t stream, bool wait)
+static cudaError_t runtime_copy(void *dst, const void *src, size_t count, enum cudaMemcpyKind kind,
+				cudaStream_t stream, bool wait)
 {
 	int ret = gpu_enter();
 
@@ -168,13 +168,13 @@ static cudaError_t copy(void *dst, const void *src, size_t count, enum cudaMemcp
 DPA_GPU_API cudaError_t cudaMemcpy(void *dst, const void *src, size_t count,
 				   enum cudaMemcpyKind kind)
 {
-	return copy(dst, src, count, kind, NULL, true);
+	return runtime_copy(dst, src, count, kind, NULL, true);
 }
 
 DPA_GPU_API cudaError_t cudaMemcpyAsync(void *dst, const void *src, size_t count,
 					enum cudaMemcpyKind kind, cudaStream_t stream)
 {
-	return copy(dst, src, count, kind, stream, false);
+	return runtime_copy(dst, src, count, kind, stream, false);
 }
 
 DPA_GPU_API cudaError_t cudaMemcpy2D(void *dst, size_t dpitch, const void *src, size_t spitch,
@@ -190,7 +190,7 @@ DPA_GPU_API cudaError_t cudaMemcpy2D(void *dst, size_t dpitch, const void *src, 
 	return ret;
 }
 
-static cudaError_t fill(void *ptr, int value, size_t count, cudaStream_t stream, bool wait)
+static cudaError_t runtime_fill(void *ptr, int value, size_t count, cudaStream_t stream, bool wait)
 {
 	int ret = gpu_enter();
 
@@ -199,12 +199,12 @@ static cudaError_t fill(void *ptr, int value, size_t count, cudaStream_t stream,
 
 DPA_GPU_API cudaError_t cudaMemset(void *ptr, int value, size_t count)
 {
-	return fill(ptr, value, count, NULL, true);
+	return runtime_fill(ptr, value, count, NULL, true);
 }
 
 DPA_GPU_API cudaError_t cudaMemsetAsync(void *ptr, int value, size_t count, cudaStream_t stream)
 {
-	return fill(ptr, value, count, stream, false);
+	return runtime_fill(ptr, value, count, stream, false);
 }
 
 /*
@@ -218,7 +218,7 @@ static cudaError_t copy_symbol(void *dst, const void *src, size_t count, bool to
 
 	if (kind != other && kind != cudaMemcpyDeviceToDevice && kind != cudaMemcpyDefault)
 		return gpu_last(cudaErrorInvalidMemcpyDirection);
-	return copy(dst, src, count, cudaMemcpyDefault, stream, true);
+	return runtime_copy(dst, src, count, cudaMemcpyDefault, stream, true);
 }
 
 DPA_GPU_API cudaError_t cudaMemcpyToSymbol(const void *symbol, const void *src, size_t count,

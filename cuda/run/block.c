@@ -229,7 +229,7 @@ static void block_drop(struct block *b)
 		}
 }
 
-static void run_thread(struct worker *w, struct thread *t)
+static void run_block_thread(struct worker *w, struct thread *t)
 {
 	if (t->state == THREAD_NEW && !thread_begin(t)) {
 		gpu_fault(cudaErrorLaunchOutOfResources);
@@ -250,7 +250,7 @@ void block_run(struct worker *w, uint64_t number)
 		if (b->asleep)
 			wake_sleepers(b);
 		if (b->ready) {
-			run_thread(w, ring_take(b));
+			run_block_thread(w, ring_take(b));
 		} else if (!b->asleep) {
 			/* all wait for each other: on a GPU this block would hang for ever */
 			gpu_fault(cudaErrorLaunchTimeout);

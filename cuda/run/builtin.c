@@ -54,7 +54,7 @@ static int count_arguments(const char *fmt)
  * Print. The text is formatted before a lock is taken, so a bad pointer among the arguments is a
  * fault of the kernel. The text of one call is printed as a whole.
  */
-static void print(FILE *to, const char *fmt, va_list ap)
+static void builtin_print(FILE *to, const char *fmt, va_list ap)
 {
 	char line[LINE], *text = line;
 	struct worker *w = gpu_worker;
@@ -90,7 +90,7 @@ DPA_GPU_API int dpa_cuda_printf(const char *fmt, ...)
 		return -1;
 	va_start(ap, fmt);
 	if (gpu_thread()) {
-		print(stdout, fmt, ap);
+		builtin_print(stdout, fmt, ap);
 		ret = count_arguments(fmt);
 	} else {
 		ret = vprintf(fmt, ap);
@@ -104,7 +104,7 @@ static void print_error(const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	print(stderr, fmt, ap);
+	builtin_print(stderr, fmt, ap);
 	va_end(ap);
 }
 

@@ -22,7 +22,7 @@ enum { NUM_FAULTS = sizeof(faults) / sizeof(*faults) };
 
 static struct sigaction before[NUM_FAULTS];
 
-static void chain(int sig, siginfo_t *si, void *uc)
+static void chain_signal(int sig, siginfo_t *si, void *uc)
 {
 	const struct sigaction *old = NULL;
 
@@ -43,7 +43,7 @@ static void chain(int sig, siginfo_t *si, void *uc)
 	}
 }
 
-static int error_of(int sig, const struct thread *t, const void *addr)
+static int fault_cuda_error(int sig, const struct thread *t, const void *addr)
 {
 	switch (sig) {
 	case SIGSEGV:
@@ -58,7 +58,7 @@ static int error_of(int sig, const struct thread *t, const void *addr)
 }
 
 /* DPACUDA_VERBOSE: report in one line on the standard error, which a GPU would not do. */
-static void report(int sig, const struct worker *w, const void *addr)
+static void report_fault(int sig, const struct worker *w, const void *addr)
 {
 	const char *v = getenv("DPACUDA_VERBOSE");
 	char text[256];
@@ -74,25 +74,25 @@ static void report(int sig, const struct worker *w, const void *addr)
 		return;
 }
 
-static void on_fault(int sig, siginfo_t *si, void *uc)
+static void on_kernel_fault(int sig, siginfo_t *si, void *uc)
 {
 	struct worker *w = gpu_worker;
 
 	if (!w || !w->cur || w->op || si->si_code <= 0) {
-		chain(sig, si, uc);
+		chain_signal(sig, si, uc);
 		return;
 	}
 	w->op = true; /* a fault from here on is one of the library */
-	report(sig, w, si->si_addr);
-	gpu_fault(error_of(sig, w->cur, si->si_addr));
+	report_fault(sig, w, si->si_addr);
+	gpu_fault(fault_cuda_error(sig, w->cur, si->si_addr));
 	w->op = false;
 	block_abort();
 }
 
-static void install(void)
+static void install_handlers(void)
 {
 	/* NODEFER: a switch leaves the handler and keeps the mask */
-	struct sigaction act = {.sa_sigaction = on_fault,
+	struct sigaction act = {.sa_sigaction = on_kernel_fault,
 				.sa_flags = SA_SIGINFO | SA_ONSTACK | SA_NODEFER};
 
 	for (int i = 0; i < NUM_FAULTS; i++)
@@ -103,5 +103,5 @@ void fault_install(void)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
 
-	pthread_once(&once, install);
+	pthread_once(&once, install_handlers);
 }

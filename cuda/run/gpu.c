@@ -20,7 +20,7 @@ static void in_child(void)
 	gpu.forked = true;
 }
 
-static void init(void)
+static void init_gpu(void)
 {
 	pthread_atfork(NULL, NULL, in_child);
 	fault_install();
@@ -34,7 +34,7 @@ int gpu_start(void)
 		return cudaErrorInitializationError;
 	if (gpu_thread() || stream_in_host_function())
 		return cudaErrorNotPermitted;
-	pthread_once(&once, init);
+	pthread_once(&once, init_gpu);
 	return cudaSuccess;
 }
 

@@ -48,7 +48,7 @@ static void pending_remove(struct kernel *k)
 }
 
 /* Take the next block of the kernel; gpu.lock is held. False if there is none. */
-static bool take_block(struct kernel *k, uint64_t *number)
+static bool take_kernel_block(struct kernel *k, uint64_t *number)
 {
 	if (atomic_load_explicit(&k->abort, memory_order_relaxed) && k->placed < k->num_blocks) {
 		k->placed = k->num_blocks;
@@ -62,9 +62,9 @@ static bool take_block(struct kernel *k, uint64_t *number)
 	return true;
 }
 
-static void place(void);
+static void place_kernel(void);
 
-static void release(struct worker *w, struct kernel *k)
+static void release_worker(struct worker *w, struct kernel *k)
 {
 	resident_blocks--;
 	resident_threads -= k->threads;
@@ -73,7 +73,7 @@ static void release(struct worker *w, struct kernel *k)
 	idle = w;
 	if (!--k->workers && k->placed == k->num_blocks)
 		pthread_cond_broadcast(&gpu.cond);
-	place();
+	place_kernel();
 }
 
 static bool worker_init(struct worker *w)
@@ -98,8 +98,8 @@ static void run_blocks(struct worker *w, struct kernel *k)
 {
 	uint64_t number;
 
-	while (take_block(k, &number)) {
-		place();
+	while (take_kernel_block(k, &number)) {
+		place_kernel();
 		pthread_mutex_unlock(&gpu.lock);
 		memory_open();
 		block_run(w, number);
@@ -124,7 +124,7 @@ static void *worker_main(void *arg)
 			atomic_store_explicit(&k->abort, true, memory_order_relaxed);
 		}
 		run_blocks(w, k);
-		release(w, k);
+		release_worker(w, k);
 	}
 	return NULL;
 }
@@ -154,18 +154,18 @@ static struct worker *worker_new(void)
 	return w;
 }
 
-static bool fits(const struct kernel *k)
+static bool kernel_fits(const struct kernel *k)
 {
 	return resident_blocks < DPA_GPU_BLOCKS && resident_threads + k->threads <= DPA_GPU_THREADS;
 }
 
 /* Give a worker to the oldest kernel with blocks to place that fits; gpu.lock is held. */
-static void place(void)
+static void place_kernel(void)
 {
 	struct kernel *k = pending;
 	struct worker *w = idle;
 
-	while (k && !fits(k))
+	while (k && !kernel_fits(k))
 		k = k->next;
 	if (!k)
 		return;
@@ -195,7 +195,7 @@ void kernel_run(struct kernel *k)
 	memory_kernel_begin();
 	pthread_mutex_lock(&gpu.lock);
 	pending_add(k);
-	place();
+	place_kernel();
 	while (k->workers || k->placed < k->num_blocks)
 		pthread_cond_wait(&gpu.cond, &gpu.lock);
 	pthread_mutex_unlock(&gpu.lock);

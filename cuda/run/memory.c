@@ -140,7 +140,7 @@ void memory_open(void)
 }
 
 /* lock is held. */
-static void protect(const struct region *r, bool open)
+static void protect_region(const struct region *r, bool open)
 {
 #if defined(__x86_64__) && defined(PKEY_DISABLE_ACCESS)
 	if (vram.mode == MEMORY_KEYS) {
@@ -154,7 +154,7 @@ static void protect(const struct region *r, bool open)
 	mprotect(r->base, r->size, open ? PROT_READ | PROT_WRITE : PROT_NONE);
 }
 
-static void toggle(int by)
+static void toggle_access(int by)
 {
 	if (memory_mode() != MEMORY_TOGGLE)
 		return;
@@ -163,18 +163,18 @@ static void toggle(int by)
 	if (vram.kernels == (by > 0))
 		for (size_t i = 0; i < num_regions; i++)
 			if (regions[i].kind == REGION_DEVICE)
-				protect(&regions[i], true);
+				protect_region(&regions[i], true);
 	pthread_mutex_unlock(&lock);
 }
 
 void memory_kernel_begin(void)
 {
-	toggle(1);
+	toggle_access(1);
 }
 
 void memory_kernel_end(void)
 {
-	toggle(-1);
+	toggle_access(-1);
 }
 
 /* Return the index of the first region that ends after addr; lock is held. */
@@ -193,7 +193,7 @@ static size_t region_at(const void *addr)
 	return low;
 }
 
-static bool overlaps(const void *addr, size_t size)
+static bool overlaps_region(const void *addr, size_t size)
 {
 	size_t i = region_at(addr);
 
@@ -249,7 +249,7 @@ static char *vram_alloc(size_t size, size_t pages)
 
 	if (!at || !region_add(at, size, REGION_DEVICE, 0))
 		return NULL;
-	protect(&r, true);
+	protect_region(&r, true);
 	vram.used += pages;
 	return at;
 }
@@ -258,7 +258,7 @@ static void vram_free(const struct region *r)
 {
 	struct region pages = {.base = r->base, .size = (r->size + PAGE - 1) & ~(size_t)(PAGE - 1)};
 
-	protect(&pages, false);
+	protect_region(&pages, false);
 	mprotect(pages.base, pages.size, PROT_NONE);
 	/* drop the content; memory of memfd_secret() stays, zeroed */
 	if (fallocate(vram.fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, pages.base - vram.base,
@@ -324,7 +324,7 @@ int memory_free(void *ptr, bool host)
 }
 
 /* Return whether each page of the range can be read. */
-static bool readable(const char *at, size_t size)
+static bool is_range_readable(const char *at, size_t size)
 {
 	const char *end = at + size;
 
@@ -349,10 +349,10 @@ int memory_register(void *ptr, size_t size, unsigned int flags)
 		return cudaErrorInvalidValue;
 	if (flags & cudaHostRegisterIoMemory)
 		return cudaErrorNotSupported;
-	if (!readable(ptr, size))
+	if (!is_range_readable(ptr, size))
 		return cudaErrorInvalidValue;
 	pthread_mutex_lock(&lock);
-	if (overlaps(ptr, size))
+	if (overlaps_region(ptr, size))
 		ret = cudaErrorHostMemoryAlreadyRegistered;
 	else if (!region_add(ptr, size, REGION_REGISTERED, flags))
 		ret = cudaErrorMemoryAllocation;

@@ -173,7 +173,7 @@ static void implicit_order(struct CUstream_st *s, struct op *op)
 			after_add(op, o->last);
 }
 
-static void append(struct CUstream_st *s, struct op *op)
+static void append_op(struct CUstream_st *s, struct op *op)
 {
 	if (s->first)
 		s->last->next = op;
@@ -189,7 +189,7 @@ static void append(struct CUstream_st *s, struct op *op)
  * gpu.lock is held. Submit an operation. NULL: no memory or thread, or no such stream (*ret). The
  * op has one more reference.
  */
-static struct op *submit(cudaStream_t handle, const struct work *work, struct op *after, int *ret)
+static struct op *queue_op(cudaStream_t handle, const struct work *work, struct op *after, int *ret)
 {
 	struct CUstream_st *s = stream_find(handle);
 	struct op *op = NULL;
@@ -204,7 +204,7 @@ static struct op *submit(cudaStream_t handle, const struct work *work, struct op
 	op->work = *work;
 	implicit_order(s, op);
 	after_add(op, after);
-	append(s, op);
+	append_op(s, op);
 	op->refs++;
 	*ret = cudaSuccess;
 	return op;
@@ -216,7 +216,7 @@ static void wait_op(struct op *op)
 		pthread_cond_wait(&gpu.cond, &gpu.lock);
 }
 
-static int sticky(void)
+static int sticky_error(void)
 {
 	return atomic_load_explicit(&gpu.sticky, memory_order_acquire);
 }
@@ -227,14 +227,14 @@ int stream_submit(cudaStream_t stream, const struct work *work, bool wait)
 	int ret;
 
 	pthread_mutex_lock(&gpu.lock);
-	op = submit(stream, work, NULL, &ret);
+	op = queue_op(stream, work, NULL, &ret);
 	if (op && wait)
 		wait_op(op);
 	op_put(op);
 	pthread_mutex_unlock(&gpu.lock);
 	if (!op && work->free)
 		work->free(work->arg);
-	return ret ? ret : wait ? sticky() : cudaSuccess;
+	return ret ? ret : wait ? sticky_error() : cudaSuccess;
 }
 
 int stream_create(unsigned int flags, cudaStream_t *stream)
@@ -293,7 +293,7 @@ int stream_flags(cudaStream_t handle, unsigned int *flags)
  * Return an unfinished operation; gpu.lock is held. The legacy stream is done when the streams that
  * it waits for are done, too.
  */
-static struct op *unfinished(const struct CUstream_st *s)
+static struct op *pending_op(const struct CUstream_st *s)
 {
 	if (s->first)
 		return s->last;
@@ -311,16 +311,16 @@ int stream_query(cudaStream_t handle)
 
 	pthread_mutex_lock(&gpu.lock);
 	s = stream_find(handle);
-	ret = !s ? cudaErrorInvalidResourceHandle : unfinished(s) ? cudaErrorNotReady : cudaSuccess;
+	ret = !s ? cudaErrorInvalidResourceHandle : pending_op(s) ? cudaErrorNotReady : cudaSuccess;
 	pthread_mutex_unlock(&gpu.lock);
-	return ret ? ret : sticky();
+	return ret ? ret : sticky_error();
 }
 
 static void wait_unfinished(const struct CUstream_st *s)
 {
 	struct op *op;
 
-	while ((op = unfinished(s))) {
+	while ((op = pending_op(s))) {
 		op->refs++;
 		wait_op(op);
 		op_put(op);
@@ -338,7 +338,7 @@ int stream_synchronize(cudaStream_t handle)
 	if (s)
 		wait_unfinished(s);
 	pthread_mutex_unlock(&gpu.lock);
-	return s ? sticky() : cudaErrorInvalidResourceHandle;
+	return s ? sticky_error() : cudaErrorInvalidResourceHandle;
 }
 
 int stream_synchronize_all(void)
@@ -358,7 +358,7 @@ int stream_synchronize_all(void)
 		}
 	} while (s);
 	pthread_mutex_unlock(&gpu.lock);
-	return sticky();
+	return sticky_error();
 }
 
 bool stream_in_host_function(void)
@@ -440,7 +440,7 @@ int event_record(cudaEvent_t handle, cudaStream_t stream)
 
 	pthread_mutex_lock(&gpu.lock);
 	e = event_find(handle);
-	op = e ? submit(stream, &(struct work){0}, NULL, &ret) : NULL;
+	op = e ? queue_op(stream, &(struct work){0}, NULL, &ret) : NULL;
 	if (op) {
 		op_put(e->op);
 		e->op = op;
@@ -460,7 +460,7 @@ int event_query(cudaEvent_t handle)
 	      : e->op && !e->op->done ? cudaErrorNotReady
 				      : cudaSuccess;
 	pthread_mutex_unlock(&gpu.lock);
-	return ret ? ret : sticky();
+	return ret ? ret : sticky_error();
 }
 
 int event_synchronize(cudaEvent_t handle)
@@ -477,7 +477,7 @@ int event_synchronize(cudaEvent_t handle)
 		op_put(op);
 	}
 	pthread_mutex_unlock(&gpu.lock);
-	return e ? sticky() : cudaErrorInvalidResourceHandle;
+	return e ? sticky_error() : cudaErrorInvalidResourceHandle;
 }
 
 int event_elapsed(float *ms, cudaEvent_t start, cudaEvent_t end)
@@ -508,7 +508,7 @@ int event_wait_by(cudaStream_t stream, cudaEvent_t handle)
 	pthread_mutex_lock(&gpu.lock);
 	e = event_find(handle);
 	if (e)
-		op_put(submit(stream, &(struct work){0}, e->op, &ret));
+		op_put(queue_op(stream, &(struct work){0}, e->op, &ret));
 	pthread_mutex_unlock(&gpu.lock);
 	return ret;
 }

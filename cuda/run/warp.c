@@ -58,7 +58,7 @@ static uint32_t shuffle_from(const struct thread *t, uint32_t lane)
 	}
 }
 
-static void shuffle(const struct group *g)
+static void shuffle_values(const struct group *g)
 {
 	for (uint32_t lane = 0; lane < DPA_GPU_WARP; lane++) {
 		struct thread *t = g->lane[lane];
@@ -146,7 +146,7 @@ static void group_finish(struct block *b, struct group *g)
 	uint64_t result, second = 0;
 
 	if (first->op >= DPA_CUDA_WARP_SHFL && first->op <= DPA_CUDA_WARP_SHFL_XOR) {
-		shuffle(g);
+		shuffle_values(g);
 	} else if (first->op == DPA_CUDA_WARP_MATCH_ANY) {
 		match_any(g);
 	} else if (first->op != DPA_CUDA_WARP_SYNC) {
