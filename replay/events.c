@@ -35,7 +35,7 @@ struct dpa_replay_event *rp_event(struct rp *rp, enum dpa_replay_what what)
 	return e;
 }
 
-static void note(struct rp *rp, const char *fmt, va_list ap)
+static void add_note(struct rp *rp, const char *fmt, va_list ap)
 {
 	struct dpa_replay_event *e = rp_event(rp, DPA_REPLAY_NOTE);
 
@@ -48,7 +48,7 @@ void rp_note(struct rp *rp, const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	note(rp, fmt, ap);
+	add_note(rp, fmt, ap);
 	va_end(ap);
 }
 
@@ -58,7 +58,7 @@ void rp_early(struct rp *rp, const char *fmt, ...)
 
 	rp->sum.early++;
 	va_start(ap, fmt);
-	note(rp, fmt, ap);
+	add_note(rp, fmt, ap);
 	va_end(ap);
 }
 
@@ -66,7 +66,7 @@ void rp_state(const struct rp *rp, struct dpa_replay_state *s)
 {
 	const struct dpa_hw_qp *qp = rp->alone.qp;
 
-	memset(s, 0, sizeof(*s)); /* step() compares the bytes */
+	memset(s, 0, sizeof(*s)); /* step_timer() compares the bytes */
 	s->state = qp->state;
 	s->epsn = qp->resp.epsn;
 	s->msn = qp->resp.msn;
@@ -113,7 +113,7 @@ void rp_count_end(const struct rp *rp, const uint64_t was[DPA_CNT_NUM], struct d
 	}
 }
 
-static void completions(struct rp *rp, struct alone_cq *cq, bool send)
+static void add_completions(struct rp *rp, struct alone_cq *cq, bool send)
 {
 	struct dpa_cqe c;
 
@@ -136,14 +136,14 @@ static void completions(struct rp *rp, struct alone_cq *cq, bool send)
 
 void rp_completions(struct rp *rp)
 {
-	completions(rp, &rp->alone.scq, true);
-	completions(rp, &rp->alone.rcq, false);
+	add_completions(rp, &rp->alone.scq, true);
+	add_completions(rp, &rp->alone.rcq, false);
 }
 
 /* ------------------------------------------------------------------- time */
 
 /* One timer. An event remains if the device did something. */
-static void step(struct rp *rp, uint64_t when)
+static void step_timer(struct rp *rp, uint64_t when)
 {
 	uint64_t was[DPA_CNT_NUM];
 	struct dpa_replay_state before, after;
@@ -176,7 +176,7 @@ static bool steps_until(struct rp *rp, uint64_t when, uint32_t most)
 	while (!rp_stopped(rp) && (next = alone_next(&rp->alone)) <= when && next != UINT64_MAX) {
 		if (!most--)
 			return false;
-		step(rp, next);
+		step_timer(rp, next);
 	}
 	return true;
 }
@@ -230,7 +230,7 @@ static void without_key(struct dpa_roce_pkt *k)
 }
 
 /* The bytes for the device: with its own key; returns their number. */
-static uint32_t adapt(const struct rp *rp, const struct rp_pkt *p, uint8_t *to)
+static uint32_t adapt_packet(const struct rp *rp, const struct rp_pkt *p, uint8_t *to)
 {
 	const uint32_t ext = dpa_roce_ext_of(p->k.opcode);
 	struct dpa_roce_pkt k = p->k;
@@ -257,7 +257,7 @@ void rp_give(struct rp *rp, const struct rp_pkt *p)
 		rp->full = true;
 		return;
 	}
-	f.n = adapt(rp, p, room + RP_ROOM);
+	f.n = adapt_packet(rp, p, room + RP_ROOM);
 	f.p = room + RP_ROOM;
 	alone_arrives(&rp->alone, &f);
 	free(room);

@@ -27,7 +27,7 @@ static struct rp_pkt *new_packet(struct rp *rp)
  * The frame with zeros behind what was captured. False: no memory. Its lengths are checked by
  * dpa_pcap_udp(), for which it must be as long as it was.
  */
-static bool complete(struct rp_pkt *p, struct dpa_pcap_rec *r)
+static bool complete_frame(struct rp_pkt *p, struct dpa_pcap_rec *r)
 {
 	if (r->len <= r->n || r->len > MOST_CUT)
 		return true;
@@ -50,7 +50,7 @@ static bool headers_there(const struct rp_pkt *p, size_t captured)
 }
 
 /* False: no memory. */
-static bool take(struct rp *rp, uint32_t no, uint64_t ns, struct dpa_pcap_rec *r)
+static bool take_frame(struct rp *rp, uint32_t no, uint64_t ns, struct dpa_pcap_rec *r)
 {
 	struct rp_pkt *p = new_packet(rp);
 	const size_t captured = r->n;
@@ -58,7 +58,7 @@ static bool take(struct rp *rp, uint32_t no, uint64_t ns, struct dpa_pcap_rec *r
 	const char *why;
 	size_t n = 0;
 
-	if (!p || !complete(p, r))
+	if (!p || !complete_frame(p, r))
 		return false;
 	kind = dpa_pcap_udp(r, &p->net, &p->p, &n, &why);
 	if (kind != DPA_PCAP_ROCE || n > RP_PACKET || (p->cut && !headers_there(p, captured))) {
@@ -102,7 +102,7 @@ bool rp_load(struct rp *rp, const uint8_t *file, size_t n)
 			snprintf(rp->err, rp->errlen, "more than %u RoCEv2 packets", MOST_PACKETS);
 			return false;
 		}
-		if (!take(rp, no, ns, &r)) {
+		if (!take_frame(rp, no, ns, &r)) {
 			snprintf(rp->err, rp->errlen, "no memory for its packets");
 			return false;
 		}

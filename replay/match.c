@@ -24,7 +24,7 @@ struct list {
 	size_t n;
 };
 
-static enum kind kind_of(const struct dpa_roce_pkt *k)
+static enum kind packet_kind(const struct dpa_roce_pkt *k)
 {
 	const uint16_t p = dpa_op_props(k->opcode);
 
@@ -40,9 +40,9 @@ static enum kind kind_of(const struct dpa_roce_pkt *k)
 }
 
 /* Of a NAK its code; of an RNR NAK not the timer. */
-static uint64_t key_of(const struct dpa_roce_pkt *k)
+static uint64_t packet_key(const struct dpa_roce_pkt *k)
 {
-	const enum kind kind = kind_of(k);
+	const enum kind kind = packet_kind(k);
 	uint32_t code = 0;
 
 	if (kind == KIND_NAK)
@@ -59,22 +59,23 @@ static int by_key(const void *a, const void *b)
 	return x->at < y->at ? -1 : x->at > y->at;
 }
 
-static bool collect(const struct rp *rp, enum dpa_replay_what what, struct list *l)
+static bool collect_items(const struct rp *rp, enum dpa_replay_what what, struct list *l)
 {
 	l->n = 0;
 	l->item = malloc((rp->nev + 1) * sizeof(*l->item));
 	if (!l->item)
 		return false;
 	for (size_t i = 0; i < rp->nev; i++)
-		if (rp->ev[i].what == what && kind_of(&rp->ev[i].pkt) != KIND_OTHER)
-			l->item[l->n++] = (struct item){key_of(&rp->ev[i].pkt), i};
+		if (rp->ev[i].what == what && packet_kind(&rp->ev[i].pkt) != KIND_OTHER)
+			l->item[l->n++] = (struct item){packet_key(&rp->ev[i].pkt), i};
 	qsort(l->item, l->n, sizeof(*l->item), by_key);
 	return true;
 }
 
 /* ------------------------------------------------------------------ values */
 
-static void differs(struct dpa_replay_event *e, const char *name, uint64_t here, uint64_t there)
+static void note_difference(struct dpa_replay_event *e, const char *name, uint64_t here,
+			    uint64_t there)
 {
 	size_t n = strlen(e->text);
 
@@ -89,47 +90,47 @@ static void compare_request(struct dpa_replay_event *e, const struct dpa_roce_pk
 	const uint32_t ext = dpa_roce_ext_of(a->opcode);
 
 	if (ext & (DPA_ROCE_RETH | DPA_ROCE_ATOMICETH) && a->va != b->va)
-		differs(e, "address", a->va, b->va);
+		note_difference(e, "address", a->va, b->va);
 	if (ext & (DPA_ROCE_RETH | DPA_ROCE_ATOMICETH) && a->rkey != b->rkey)
-		differs(e, "rkey", a->rkey, b->rkey);
+		note_difference(e, "rkey", a->rkey, b->rkey);
 	if (ext & DPA_ROCE_RETH && a->dmalen != b->dmalen)
-		differs(e, "DMA length", a->dmalen, b->dmalen);
+		note_difference(e, "DMA length", a->dmalen, b->dmalen);
 	if (ext & DPA_ROCE_ATOMICETH && a->swap_add != b->swap_add)
-		differs(e, "swap or add", a->swap_add, b->swap_add);
+		note_difference(e, "swap or add", a->swap_add, b->swap_add);
 	if (ext & DPA_ROCE_ATOMICETH && a->compare != b->compare)
-		differs(e, "compare", a->compare, b->compare);
+		note_difference(e, "compare", a->compare, b->compare);
 	if (ext & DPA_ROCE_IMMDT && a->imm != b->imm)
-		differs(e, "immediate", a->imm, b->imm);
+		note_difference(e, "immediate", a->imm, b->imm);
 }
 
 /* e: here, b: captured. msn: what to add to the MSN here. */
-static void compare(struct dpa_replay_event *e, const struct dpa_roce_pkt *b, uint32_t msn)
+static void compare_packets(struct dpa_replay_event *e, const struct dpa_roce_pkt *b, uint32_t msn)
 {
 	const struct dpa_roce_pkt *a = &e->pkt;
 	const uint32_t ext = dpa_roce_ext_of(a->opcode);
 
 	e->mark = DPA_REPLAY_SAME;
 	if (a->opcode != b->opcode) {
-		differs(e, "opcode", a->opcode, b->opcode);
+		note_difference(e, "opcode", a->opcode, b->opcode);
 		return;
 	}
 	if (a->len != b->len)
-		differs(e, "length", a->len, b->len);
+		note_difference(e, "length", a->len, b->len);
 	if (ext & DPA_ROCE_AETH && dpa_psn_add(a->msn, msn) != b->msn)
-		differs(e, "MSN", dpa_psn_add(a->msn, msn), b->msn);
+		note_difference(e, "MSN", dpa_psn_add(a->msn, msn), b->msn);
 	if (ext & DPA_ROCE_ATOMICACKETH && a->orig != b->orig)
-		differs(e, "original value", a->orig, b->orig);
+		note_difference(e, "original value", a->orig, b->orig);
 	if (rp_is_request(a))
 		compare_request(e, a, b);
 }
 
 /* ------------------------------------------------------------------- pairs */
 
-static void pair(struct rp *rp, size_t out, size_t beside, uint32_t msn)
+static void pair_events(struct rp *rp, size_t out, size_t beside, uint32_t msn)
 {
 	struct dpa_replay_event *a = &rp->ev[out], *b = &rp->ev[beside];
 
-	compare(a, &b->pkt, msn);
+	compare_packets(a, &b->pkt, msn);
 	a->other = b->no;
 	b->mark = a->mark;
 	if (a->mark == DPA_REPLAY_SAME)
@@ -143,7 +144,7 @@ static void alone_here(struct rp *rp, size_t at, bool any, uint32_t acked)
 {
 	struct dpa_replay_event *e = &rp->ev[at];
 
-	if (kind_of(&e->pkt) == KIND_ACK && any && dpa_psn_diff(acked, e->pkt.psn) >= 0) {
+	if (packet_kind(&e->pkt) == KIND_ACK && any && dpa_psn_diff(acked, e->pkt.psn) >= 0) {
 		e->mark = DPA_REPLAY_COVERED;
 		rp->sum.covered++;
 		return;
@@ -159,7 +160,7 @@ static bool acked_up_to(const struct rp *rp, const struct list *l, uint32_t *psn
 
 	for (size_t i = 0; i < l->n; i++) {
 		const struct dpa_roce_pkt *k = &rp->ev[l->item[i].at].pkt;
-		const enum kind kind = kind_of(k);
+		const enum kind kind = packet_kind(k);
 		/* a NAK acknowledges what is before its PSN */
 		const uint32_t at = kind == KIND_NAK ? dpa_psn_add(k->psn, DPA_PSN_MASK) : k->psn;
 
@@ -193,7 +194,7 @@ static uint32_t msn_offset(const struct rp *rp, const struct list *out, const st
 	return 0;
 }
 
-static void merge(struct rp *rp, const struct list *out, const struct list *beside)
+static void merge_lists(struct rp *rp, const struct list *out, const struct list *beside)
 {
 	const uint32_t msn = msn_offset(rp, out, beside);
 	uint32_t here = 0, there = 0;
@@ -207,7 +208,7 @@ static void merge(struct rp *rp, const struct list *out, const struct list *besi
 		const struct item *a = &out->item[i], *b = &beside->item[k];
 
 		if (i < out->n && k < beside->n && a->key == b->key) {
-			pair(rp, a->at, b->at, msn);
+			pair_events(rp, a->at, b->at, msn);
 			i++;
 			k++;
 		} else if (k == beside->n || (i < out->n && a->key < b->key)) {
@@ -224,11 +225,12 @@ static void merge(struct rp *rp, const struct list *out, const struct list *besi
 bool rp_match(struct rp *rp)
 {
 	struct list out = {0}, beside = {0};
-	bool ok = collect(rp, DPA_REPLAY_OUT, &out) && collect(rp, DPA_REPLAY_BESIDE, &beside);
+	bool ok = collect_items(rp, DPA_REPLAY_OUT, &out) &&
+		  collect_items(rp, DPA_REPLAY_BESIDE, &beside);
 
 	rp->sum.out += ok ? (uint32_t)out.n : 0;
 	if (ok && beside.n)
-		merge(rp, &out, &beside);
+		merge_lists(rp, &out, &beside);
 	else if (ok && out.n)
 		rp_note(rp, "not compared: the capture has no packet of this side");
 	free(out.item);

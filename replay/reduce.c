@@ -11,7 +11,7 @@
  * The packet belongs to a flow that is selected, to its answers, or made its connection. Of a CM
  * message that was cut off nothing was read.
  */
-static bool is_wanted(const struct rp *rp, const struct rp_pkt *p)
+static bool is_wanted_packet(const struct rp *rp, const struct rp_pkt *p)
 {
 	if (p->k.dqpn == DPA_MAD_QPN && p->cut)
 		return false;
@@ -60,8 +60,8 @@ static void without_payload(const struct rp_pkt *p, uint8_t *bytes)
 	dpa_icrc_put(bytes + end, dpa_icrc_of(&p->net, bytes, p->n) ^ (p->cut ? 0 : wrong));
 }
 
-static bool put_packet(const struct rp *rp, const struct rp_pkt *p, bool payload,
-		       dpa_replay_put_fn *put, void *arg)
+static bool put_reduced_packet(const struct rp *rp, const struct rp_pkt *p, bool payload,
+			       dpa_replay_put_fn *put, void *arg)
 {
 	const uint32_t room = DPA_PCAPNG_PACKET_MAX(RP_PACKET);
 	uint8_t bytes[RP_PACKET], *block = malloc(room);
@@ -79,15 +79,15 @@ static bool put_packet(const struct rp *rp, const struct rp_pkt *p, bool payload
 	return ok;
 }
 
-static bool put_all(const struct rp *rp, bool payload, dpa_replay_put_fn *put, void *arg)
+static bool put_wanted_packets(const struct rp *rp, bool payload, dpa_replay_put_fn *put, void *arg)
 {
 	uint8_t begin[DPA_PCAPNG_BEGIN_MAX];
 	const uint32_t n = dpa_pcapng_begin(begin, sizeof(begin), "replay", "dpactl replay");
 	bool ok = n && put(arg, begin, n);
 
 	for (uint32_t i = 0; i < rp->npkt && ok; i++)
-		if (is_wanted(rp, &rp->pkt[i]))
-			ok = put_packet(rp, &rp->pkt[i], payload, put, arg);
+		if (is_wanted_packet(rp, &rp->pkt[i]))
+			ok = put_reduced_packet(rp, &rp->pkt[i], payload, put, arg);
 	return ok;
 }
 
@@ -99,7 +99,7 @@ bool dpa_replay_reduce(const uint8_t *file, size_t n, const struct dpa_replay_op
 
 	if (!rp)
 		return false;
-	ok = put_all(rp, payload, put, arg);
+	ok = put_wanted_packets(rp, payload, put, arg);
 	if (!ok)
 		snprintf(err, errlen, "cannot write the reduced capture");
 	rp_close(rp);

@@ -19,7 +19,8 @@ static struct rp_region *region_of(const struct rp *rp, uint32_t rkey)
 	return NULL;
 }
 
-static struct rp_region *add_region(struct rp *rp, const struct dpa_replay_region *r, bool users)
+static struct rp_region *add_replay_region(struct rp *rp, const struct dpa_replay_region *r,
+					   bool users)
 {
 	struct rp_region *all = rp->region;
 
@@ -36,7 +37,7 @@ static struct rp_region *add_region(struct rp *rp, const struct dpa_replay_regio
 }
 
 /* The range that a request names. False: none. */
-static bool named(const struct dpa_roce_pkt *k, struct dpa_replay_region *r)
+static bool names_range(const struct dpa_roce_pkt *k, struct dpa_replay_region *r)
 {
 	const uint16_t p = dpa_op_props(k->opcode);
 	const uint32_t ext = dpa_roce_ext_of(k->opcode);
@@ -53,7 +54,7 @@ static bool named(const struct dpa_roce_pkt *k, struct dpa_replay_region *r)
 	return r->len && r->addr + r->len > r->addr;
 }
 
-static void widen(struct dpa_replay_region *r, const struct dpa_replay_region *more)
+static void widen_region(struct dpa_replay_region *r, const struct dpa_replay_region *more)
 {
 	const uint64_t end = r->addr + r->len, other = more->addr + more->len;
 
@@ -63,7 +64,7 @@ static void widen(struct dpa_replay_region *r, const struct dpa_replay_region *m
 }
 
 /* False: no memory. */
-static bool see(struct rp *rp)
+static bool see_regions(struct rp *rp)
 {
 	for (uint32_t i = 0; i < rp->npkt && !rp_halted(rp); i++) {
 		const struct rp_pkt *p = &rp->pkt[i];
@@ -71,18 +72,18 @@ static bool see(struct rp *rp)
 		struct rp_region *was;
 
 		if (p->flow != rp->s || p->verdict != DPA_ROCE_OK || !p->icrc || p->refused ||
-		    !named(&p->k, &r))
+		    !names_range(&p->k, &r))
 			continue;
 		was = region_of(rp, r.rkey);
-		if (!was && !add_region(rp, &r, false))
+		if (!was && !add_replay_region(rp, &r, false))
 			return false;
 		if (was && !was->users)
-			widen(&was->r, &r);
+			widen_region(&was->r, &r);
 	}
 	return true;
 }
 
-static void show(struct rp *rp, const struct rp_region *x)
+static void show_region(struct rp *rp, const struct rp_region *x)
 {
 	struct dpa_replay_event *e = rp_event(rp, DPA_REPLAY_REGION);
 
@@ -94,7 +95,7 @@ static void show(struct rp *rp, const struct rp_region *x)
  * Bytes of a region's memory, which begins at the begin of a page: the low bits of addresses are
  * kept, for atomics. As many bytes behind it are not 0 where rp_memory()'s user has set them.
  */
-static size_t bytes_of(const struct rp_region *x)
+static size_t region_mem_bytes(const struct rp_region *x)
 {
 	return ((x->r.addr & 4095) + x->r.len + 4095) & ~(size_t)4095;
 }
@@ -107,7 +108,7 @@ static void register_it(struct rp *rp, struct rp_region *x)
 			(unsigned long long)x->r.len);
 		return;
 	}
-	x->mem = mmap(NULL, 2 * bytes_of(x), PROT_READ | PROT_WRITE,
+	x->mem = mmap(NULL, 2 * region_mem_bytes(x), PROT_READ | PROT_WRITE,
 		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (x->mem == MAP_FAILED)
 		x->mem = NULL;
@@ -117,15 +118,15 @@ static void register_it(struct rp *rp, struct rp_region *x)
 		rp_note(rp, "not replayed: no memory for the region of rkey 0x%x", x->r.rkey);
 		x->key = NO_KEY;
 	}
-	show(rp, x);
+	show_region(rp, x);
 }
 
 bool rp_regions_make(struct rp *rp)
 {
 	for (uint32_t i = 0; i < rp->o->nregions; i++)
-		if (!add_region(rp, &rp->o->region[i], true))
+		if (!add_replay_region(rp, &rp->o->region[i], true))
 			return false;
-	if (!see(rp))
+	if (!see_regions(rp))
 		return false;
 	for (uint32_t i = 0; i < rp->nregion && !rp_halted(rp); i++)
 		register_it(rp, &rp->region[i]);
@@ -136,7 +137,7 @@ void rp_regions_free(struct rp *rp)
 {
 	for (uint32_t i = 0; i < rp->nregion; i++)
 		if (rp->region[i].mem)
-			munmap(rp->region[i].mem, 2 * bytes_of(&rp->region[i]));
+			munmap(rp->region[i].mem, 2 * region_mem_bytes(&rp->region[i]));
 	rp->nregion = 0;
 }
 
@@ -155,6 +156,6 @@ void *rp_memory(const struct rp *rp, uint32_t rkey, uint64_t addr, uint64_t len,
 	if (!x || !x->mem || addr < x->r.addr || off > x->r.len || len > x->r.len - off)
 		return NULL;
 	off += x->r.addr & 4095;
-	*known = (uint8_t *)x->mem + bytes_of(x) + off;
+	*known = (uint8_t *)x->mem + region_mem_bytes(x) + off;
 	return (uint8_t *)x->mem + off;
 }

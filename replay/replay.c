@@ -85,7 +85,8 @@ static uint32_t peer_qpn(const struct rp *rp, bool *known)
 }
 
 /* Path, numbers and attributes of the QP. psn: of the first request. */
-static void set_options(struct rp *rp, struct alone_opt *a, uint32_t psn, const struct rp_pkt *req)
+static void set_alone_options(struct rp *rp, struct alone_opt *a, uint32_t psn,
+			      const struct rp_pkt *req)
 {
 	const bool responds = rp->role == DPA_REPLAY_RESPONDER;
 	const struct rp_stream *s = &rp->stream[rp->s];
@@ -164,7 +165,7 @@ static bool make_buffer(struct rp *rp, uint64_t len)
 	return !alone_register(&rp->alone, rp->buf, (uintptr_t)rp->buf, rp->buflen, 0, &rp->bufkey);
 }
 
-static void emit(struct rp *rp, dpa_replay_fn *fn, void *arg)
+static void emit_events(struct rp *rp, dpa_replay_fn *fn, void *arg)
 {
 	for (size_t i = 0; i < rp->nev; i++) {
 		rp->sum.in += rp->ev[i].what == DPA_REPLAY_IN;
@@ -195,7 +196,7 @@ static bool open_flow(struct rp *rp, struct work *w, const struct rp_pkt *req)
 	struct alone_opt a;
 	bool ok;
 
-	set_options(rp, &a, psn, req);
+	set_alone_options(rp, &a, psn, req);
 	flow_event(rp, &a, psn);
 	if (alone_open(&rp->alone, &a))
 		return false;
@@ -233,12 +234,12 @@ static bool run_flow(struct rp *rp, uint32_t s, enum dpa_replay_role role, dpa_r
 	ok = open_flow(rp, w, req);
 	rp_work_free(w);
 	rp->sum.flows++;
-	emit(rp, fn, arg);
+	emit_events(rp, fn, arg);
 	return ok;
 }
 
 /* NULL: the stream is replayed to a QP in this role, or is the answers of another one. */
-static const char *excuse(struct rp *rp, uint32_t s, enum dpa_replay_role role)
+static const char *role_excuse(struct rp *rp, uint32_t s, enum dpa_replay_role role)
 {
 	const struct rp_stream *x = &rp->stream[s];
 	const char *why = rp_excuse(rp, s);
@@ -274,7 +275,7 @@ static bool run_stream(struct rp *rp, uint32_t s, dpa_replay_fn *fn, void *arg)
 	const char *named = NULL;
 
 	for (int role = DPA_REPLAY_RESPONDER; role <= DPA_REPLAY_REQUESTER; role++) {
-		const char *why = excuse(rp, s, role);
+		const char *why = role_excuse(rp, s, role);
 
 		if (!(rp->o->role & role))
 			continue;

@@ -54,7 +54,7 @@ static uint32_t packets_of(uint32_t len, uint32_t mtu)
 	return len ? (len - 1) / mtu + 1 : 1;
 }
 
-static uint8_t op_of(const struct dpa_roce_pkt *k)
+static uint8_t request_op(const struct dpa_roce_pkt *k)
 {
 	const uint16_t p = dpa_op_props(k->opcode);
 
@@ -74,7 +74,7 @@ static void end_message(struct message *m, const struct dpa_roce_pkt *k)
 	const uint16_t p = dpa_op_props(k->opcode);
 
 	m->open = false;
-	m->wr.op = op_of(k);
+	m->wr.op = request_op(k);
 	if (p & DPA_OPP_IMM)
 		m->wr.imm = htonl(k->imm);
 	if (p & DPA_OPP_INV)
@@ -92,7 +92,7 @@ static bool start_message(struct work *w, const struct rp_pkt *p)
 		return false;
 	m->open = true;
 	m->npsn = 1;
-	m->wr.op = op_of(k);
+	m->wr.op = request_op(k);
 	m->wr.raddr = k->va;
 	m->wr.rkey = k->rkey;
 	m->wr.swap_add = k->swap_add;
@@ -156,7 +156,7 @@ static bool next_packet(struct work *w, const struct rp_pkt *p)
 }
 
 /* FLUSH and ATOMIC WRITE have a PSN each, too. False: no memory. */
-static bool take_request(struct rp *rp, struct work *w, const struct rp_pkt *p)
+static bool take_captured_request(struct rp *rp, struct work *w, const struct rp_pkt *p)
 {
 	const uint16_t props = dpa_op_props(p->k.opcode);
 	int32_t ahead;
@@ -179,7 +179,7 @@ static bool take_request(struct rp *rp, struct work *w, const struct rp_pkt *p)
 	return next_packet(w, p);
 }
 
-static bool is_good(const struct rp *rp, const struct rp_pkt *p, uint32_t stream)
+static bool is_good_packet(const struct rp *rp, const struct rp_pkt *p, uint32_t stream)
 {
 	return p->flow == stream && stream != RP_NONE && p->verdict == DPA_ROCE_OK && p->icrc;
 }
@@ -187,8 +187,8 @@ static bool is_good(const struct rp *rp, const struct rp_pkt *p, uint32_t stream
 static bool make_work(struct rp *rp, struct work *w)
 {
 	for (uint32_t i = 0; i < rp->npkt; i++)
-		if (is_good(rp, &rp->pkt[i], rp->s) && rp_is_request(&rp->pkt[i].k) &&
-		    !take_request(rp, w, &rp->pkt[i]))
+		if (is_good_packet(rp, &rp->pkt[i], rp->s) && rp_is_request(&rp->pkt[i].k) &&
+		    !take_captured_request(rp, w, &rp->pkt[i]))
 			return false;
 	for (uint32_t i = 0; i < w->n; i++)
 		if (w->m[i].wr.sge.length > w->longest)
@@ -197,7 +197,7 @@ static bool make_work(struct rp *rp, struct work *w)
 }
 
 /* Posts the messages whose time has come, as far as the SQ has room. */
-static void post(struct rp *rp, struct work *w)
+static void post_messages(struct rp *rp, struct work *w)
 {
 	while (w->posted < w->n && ALONE_START + w->m[w->posted].ns <= rp->alone.now &&
 	       !rp_stopped(rp)) {
@@ -227,7 +227,7 @@ static void post(struct rp *rp, struct work *w)
 	}
 }
 
-static void answer(struct rp *rp, const struct rp_pkt *p)
+static void replay_answer(struct rp *rp, const struct rp_pkt *p)
 {
 	struct dpa_replay_event *e = rp_event(rp, DPA_REPLAY_IN);
 	const size_t at = rp->nev - 1;
@@ -248,7 +248,7 @@ static void answer(struct rp *rp, const struct rp_pkt *p)
 	rp_completions(rp);
 }
 
-static void beside(struct rp *rp, const struct rp_pkt *p, uint32_t *max, bool *any)
+static void add_beside_request(struct rp *rp, const struct rp_pkt *p, uint32_t *max, bool *any)
 {
 	struct dpa_replay_event *e = rp_event(rp, DPA_REPLAY_BESIDE);
 
@@ -265,39 +265,39 @@ static void beside(struct rp *rp, const struct rp_pkt *p, uint32_t *max, bool *a
 
 static bool is_answer(const struct rp *rp, const struct rp_pkt *p)
 {
-	return is_good(rp, p, rp->t) && (rp_is_answer(&p->k) || p->k.opcode == DPA_BTH_CNP);
+	return is_good_packet(rp, p, rp->t) && (rp_is_answer(&p->k) || p->k.opcode == DPA_BTH_CNP);
 }
 
-static void run(struct rp *rp, struct work *w)
+static void run_requester(struct rp *rp, struct work *w)
 {
 	uint32_t max = 0;
 	bool any = false;
 
 	for (uint32_t i = 0; i < rp->npkt && !rp_stopped(rp); i++) {
 		const struct rp_pkt *p = &rp->pkt[i];
-		const bool request = is_good(rp, p, rp->s) && rp_is_request(&p->k);
+		const bool request = is_good_packet(rp, p, rp->s) && rp_is_request(&p->k);
 
 		if (!request && !is_answer(rp, p))
 			continue;
 		rp_until(rp, p->ns);
-		post(rp, w);
+		post_messages(rp, w);
 		if (request)
-			beside(rp, p, &max, &any);
+			add_beside_request(rp, p, &max, &any);
 		else if (any)
-			answer(rp, p);
+			replay_answer(rp, p);
 	}
 	rp_finish(rp);
 	while (w->posted < w->n && !rp_stopped(rp)) { /* the SQ was full */
 		const uint32_t was = w->posted;
 
-		post(rp, w);
+		post_messages(rp, w);
 		rp_finish(rp);
 		if (was == w->posted)
 			break;
 	}
 }
 
-static void note_end(struct rp *rp, const struct work *w)
+static void note_requester_end(struct rp *rp, const struct work *w)
 {
 	const struct dpa_hw_qp *qp = rp->alone.qp;
 	const int32_t out = dpa_psn_diff(qp->req.max_psn, qp->req.una_psn);
@@ -338,8 +338,8 @@ void rp_requester(struct rp *rp, struct work *w)
 		rp_note(rp, "the capture does not have %u packets of these requests", w->holes);
 	if (w->unknown)
 		rp_note(rp, "not replayed: %u requests FLUSH or ATOMIC WRITE", w->unknown);
-	run(rp, w);
-	note_end(rp, w);
+	run_requester(rp, w);
+	note_requester_end(rp, w);
 }
 
 void rp_work_free(struct work *w)

@@ -16,7 +16,7 @@
 
 /* ------------------------------------------------------------------ receives */
 
-static void post_receives(struct rp *rp, uint32_t n)
+static void post_replay_receives(struct rp *rp, uint32_t n)
 {
 	const struct dpa_sge g = {
 		.addr = (uintptr_t)rp->buf, .length = (uint32_t)rp->buflen, .lkey = rp->bufkey};
@@ -38,7 +38,7 @@ static void show_receives(struct rp *rp, bool show)
 
 /* ------------------------------------------------------------------- checks */
 
-static uint32_t access_of(uint16_t p)
+static uint32_t request_access(uint16_t p)
 {
 	return p & DPA_OPP_READ			      ? DPA_ACCESS_REMOTE_READ
 	       : p & (DPA_OPP_WRITE | DPA_OPP_AWRITE) ? DPA_ACCESS_REMOTE_WRITE
@@ -58,14 +58,14 @@ static uint32_t memory_error(struct rp *rp, const struct dpa_roce_pkt *k)
 		return 0;
 	if (p & DPA_OPP_ATOMIC && k->va & 7)
 		return DPA_SYN_UNALIGNED;
-	syn = dpa_mr_check_remote(rp->alone.qp, rp_key(rp, k->rkey), k->va, len, access_of(p),
+	syn = dpa_mr_check_remote(rp->alone.qp, rp_key(rp, k->rkey), k->va, len, request_access(p),
 				  &addr);
 	return syn >= DPA_SYN_BAD_LKEY && syn <= DPA_SYN_LKEY_ACCESS
 		       ? syn - DPA_SYN_BAD_LKEY + DPA_SYN_BAD_RKEY
 		       : syn;
 }
 
-static enum dpa_resp_verdict judge(const struct rp *rp, const struct dpa_roce_pkt *k)
+static enum dpa_resp_verdict judge_request(const struct rp *rp, const struct dpa_roce_pkt *k)
 {
 	const struct dpa_hw_qp *qp = rp->alone.qp;
 	const bool rc = qp->type == DPA_QP_RC;
@@ -107,7 +107,8 @@ static const char *stopped_by(const struct rp *rp, const struct rp_pkt *p,
 	return NULL;
 }
 
-static const char *foresee(struct rp *rp, const struct rp_pkt *p, struct dpa_replay_event *e)
+static const char *foresee_outcome(struct rp *rp, const struct rp_pkt *p,
+				   struct dpa_replay_event *e)
 {
 	const char *by = stopped_by(rp, p, e);
 
@@ -115,7 +116,7 @@ static const char *foresee(struct rp *rp, const struct rp_pkt *p, struct dpa_rep
 		return by;
 	if (rp->alone.qp->type == DPA_QP_RC && dpa_resp_failing(&rp->alone.qp->resp))
 		return "dropped: a NAK has ended the connection";
-	switch (judge(rp, &p->k)) {
+	switch (judge_request(rp, &p->k)) {
 	case DPA_RESP_GO:
 		e->vendor_err = memory_error(rp, &p->k);
 		return e->vendor_err ? "refused: access" : NULL;
@@ -132,7 +133,7 @@ static const char *foresee(struct rp *rp, const struct rp_pkt *p, struct dpa_rep
 }
 
 /* The packet was expected, or is a datagram: what became of it. */
-static const char *see(const struct dpa_replay_event *e, const struct rp *rp)
+static const char *see_outcome(const struct dpa_replay_event *e, const struct rp *rp)
 {
 	bool dropped = false;
 
@@ -183,13 +184,13 @@ static void in_packet(struct rp *rp, uint32_t i)
 	e->cut = p->cut;
 	e->pkt = p->k;
 	e->pkt.payload = NULL;
-	e->did = foresee(rp, p, e);
+	e->did = foresee_outcome(rp, p, e);
 	rp_state(rp, &e->was);
 	rp_count_begin(rp, was);
 	if (p->verdict == DPA_ROCE_OK && dpa_op_props(p->k.opcode) & DPA_OPP_ATOMIC)
 		set_word(rp, i);
 	if (rp->o->receives >= DPA_REPLAY_ALWAYS)
-		post_receives(rp, KEEP_POSTED);
+		post_replay_receives(rp, KEEP_POSTED);
 	if (hide)
 		show_receives(rp, false);
 	rp_give(rp, p);
@@ -199,11 +200,11 @@ static void in_packet(struct rp *rp, uint32_t i)
 	rp_state(rp, &e->is);
 	rp_count_end(rp, was, e);
 	if (!e->did)
-		e->did = see(e, rp);
+		e->did = see_outcome(e, rp);
 	rp_completions(rp);
 }
 
-static void beside(struct rp *rp, const struct rp_pkt *p)
+static void add_beside_answer(struct rp *rp, const struct rp_pkt *p)
 {
 	struct dpa_replay_event *e = rp_event(rp, DPA_REPLAY_BESIDE);
 
@@ -257,7 +258,7 @@ void rp_responder(struct rp *rp)
 
 	note_begin(rp);
 	if (rp->o->receives < DPA_REPLAY_ALWAYS)
-		post_receives(rp, rp->o->receives);
+		post_replay_receives(rp, rp->o->receives);
 	for (uint32_t i = 0; i < rp->npkt && !rp_stopped(rp); i++) {
 		const struct rp_pkt *p = &rp->pkt[i];
 
@@ -267,7 +268,7 @@ void rp_responder(struct rp *rp)
 		} else if (p->flow == rp->t && rp->t != RP_NONE && begun &&
 			   p->verdict == DPA_ROCE_OK && p->icrc && rp_is_answer(&p->k)) {
 			rp_until(rp, p->ns);
-			beside(rp, p);
+			add_beside_answer(rp, p);
 		}
 	}
 	rp_finish(rp);

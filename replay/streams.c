@@ -61,7 +61,7 @@ static struct rp_stream *add_stream(struct rp *rp)
 }
 
 /* The stream that has the packets of these addresses and this QPN now; NULL: none. */
-static struct rp_stream *current(struct rp *rp, const struct rp_pkt *p, uint32_t hint)
+static struct rp_stream *current_stream(struct rp *rp, const struct rp_pkt *p, uint32_t hint)
 {
 	if (hint < rp->nstream && same_stream(&rp->stream[hint], p))
 		return &rp->stream[hint];
@@ -74,7 +74,7 @@ static struct rp_stream *current(struct rp *rp, const struct rp_pkt *p, uint32_t
 /* NULL: no memory, or there are too many (*many). */
 static struct rp_stream *stream_of(struct rp *rp, const struct rp_pkt *p, uint32_t hint, bool *many)
 {
-	struct rp_stream *s = current(rp, p, hint);
+	struct rp_stream *s = current_stream(rp, p, hint);
 
 	if (s && !begins_anew(s, p))
 		return s;
@@ -117,7 +117,7 @@ static void note_packet(struct rp_stream *s, const struct rp_pkt *p)
 	s->has_psn = true;
 }
 
-static bool sort(struct rp *rp)
+static bool sort_packets(struct rp *rp)
 {
 	uint32_t hint = 0;
 
@@ -149,8 +149,8 @@ static bool is_cm(const struct rp_pkt *p, uint16_t attr, struct dpa_mad *m)
 }
 
 /* The stream to a QPN that can begin with that PSN. */
-static uint32_t find(const struct rp *rp, const uint8_t *src, const uint8_t *dst, uint32_t dqpn,
-		     uint32_t psn)
+static uint32_t find_stream_to(const struct rp *rp, const uint8_t *src, const uint8_t *dst,
+			       uint32_t dqpn, uint32_t psn)
 {
 	for (uint32_t i = 0; i < rp->nstream; i++) {
 		const struct rp_stream *s = &rp->stream[i];
@@ -180,8 +180,8 @@ static void connect_by(struct rp *rp, struct rp_pkt *from, struct rp_pkt *to,
 		       const struct dpa_mad *req, const struct dpa_mad *rep)
 {
 	/* Each message has the PSN at which its receiver begins to send. */
-	uint32_t s = find(rp, from->net.src, from->net.dst, rep->rep.qpn, rep->rep.psn);
-	uint32_t t = find(rp, from->net.dst, from->net.src, req->req.qpn, req->req.psn);
+	uint32_t s = find_stream_to(rp, from->net.src, from->net.dst, rep->rep.qpn, rep->rep.psn);
+	uint32_t t = find_stream_to(rp, from->net.dst, from->net.src, req->req.qpn, req->req.psn);
 
 	from->made = to->made = s != RP_NONE ? s : t;
 	set_cm(rp, s, t, req->req.qpn, rep->rep.psn, req->req.path_mtu);
@@ -210,8 +210,8 @@ static void read_cm(struct rp *rp)
 /* -------------------------------------------------------------------- pairs by PSN */
 
 /* The stream whose latest request an answer is nearest to. */
-static uint32_t nearest(const struct rp *rp, const struct rp_pkt *p, const uint32_t *latest,
-			const bool *seen)
+static uint32_t nearest_stream(const struct rp *rp, const struct rp_pkt *p, const uint32_t *latest,
+			       const bool *seen)
 {
 	const struct rp_stream *t = &rp->stream[p->flow];
 	uint32_t best = RP_NONE, at = NEAR;
@@ -234,7 +234,7 @@ static uint32_t nearest(const struct rp *rp, const struct rp_pkt *p, const uint3
 }
 
 /* Each answer is a vote for the stream that it answers. */
-static void vote(const struct rp *rp, uint32_t *votes, uint32_t *latest, bool *seen)
+static void count_votes(const struct rp *rp, uint32_t *votes, uint32_t *latest, bool *seen)
 {
 	for (uint32_t i = 0; i < rp->npkt && !rp_halted(rp); i++) {
 		const struct rp_pkt *p = &rp->pkt[i];
@@ -249,7 +249,7 @@ static void vote(const struct rp *rp, uint32_t *votes, uint32_t *latest, bool *s
 		}
 		if (!rp_is_answer(&p->k) || rp->stream[p->flow].cm)
 			continue;
-		s = nearest(rp, p, latest, seen);
+		s = nearest_stream(rp, p, latest, seen);
 		if (s == RP_NONE)
 			continue;
 		/* The majority (Boyer and Moore): one candidate and its lead. */
@@ -326,14 +326,14 @@ bool rp_streams(struct rp *rp)
 	uint32_t *votes, *latest;
 	bool *seen;
 
-	if (!sort(rp))
+	if (!sort_packets(rp))
 		return false;
 	read_cm(rp);
 	votes = calloc(rp->nstream + 1, sizeof(*votes));
 	latest = calloc(rp->nstream + 1, sizeof(*latest));
 	seen = calloc(rp->nstream + 1, sizeof(*seen));
 	if (votes && latest && seen)
-		vote(rp, votes, latest, seen);
+		count_votes(rp, votes, latest, seen);
 	free(votes);
 	free(latest);
 	free(seen);

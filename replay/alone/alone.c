@@ -25,7 +25,7 @@
 	(DPA_ACCESS_LOCAL_WRITE | DPA_ACCESS_REMOTE_WRITE | DPA_ACCESS_REMOTE_READ |               \
 	 DPA_ACCESS_REMOTE_ATOMIC | DPA_ACCESS_FLUSH_GLOBAL | DPA_ACCESS_FLUSH_PERSISTENT)
 
-static void *pages(size_t n)
+static void *map_zero_pages(size_t n)
 {
 	void *p = mmap(NULL, n, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
 		       -1, 0);
@@ -33,13 +33,13 @@ static void *pages(size_t n)
 	return p == MAP_FAILED ? NULL : p;
 }
 
-static void unmap(void *p, size_t n)
+static void unmap_pages(void *p, size_t n)
 {
 	if (p)
 		munmap(p, n);
 }
 
-static void *lines(size_t n)
+static void *alloc_lines(size_t n)
 {
 	void *p = NULL;
 
@@ -48,7 +48,7 @@ static void *lines(size_t n)
 	return memset(p, 0, n);
 }
 
-static void on_event(void *arg, const struct dpa_event *ev)
+static void on_alone_event(void *arg, const struct dpa_event *ev)
 {
 	struct alone *a = arg;
 
@@ -80,13 +80,13 @@ static void set_config(struct dpa_hw *hw, const struct alone_opt *o)
 	hw->cfg.congestion = o->dcqcn ? DPA_CFG_CONGESTION_DCQCN : DPA_CFG_CONGESTION_NONE;
 }
 
-static int open_hw(struct alone *a)
+static int open_alone_hw(struct alone *a)
 {
 	static uint32_t opened; /* a thread remembers QPs of an earlier opening, by this number */
-	struct dpa_hw *hw = lines(sizeof(*hw));
+	struct dpa_hw *hw = alloc_lines(sizeof(*hw));
 
 	a->hw = hw;
-	a->door = lines(sizeof(*a->door));
+	a->door = alloc_lines(sizeof(*a->door));
 	if (!hw || !a->door)
 		return ENOMEM;
 	a->board = (struct dpa_board){
@@ -104,11 +104,11 @@ static int open_hw(struct alone *a)
 	hw->pvm_self = can_copy(hw->pid);
 	pthread_mutex_init(&hw->ctl, NULL);
 	hw->udp = calloc(1, sizeof(*hw->udp));
-	hw->alive = pages(4096);
-	hw->pd.refs = pages(DPA_MAX_PD * sizeof(*hw->pd.refs));
-	hw->qps.tab = pages(DPA_BOARD_QPNS * sizeof(*hw->qps.tab));
-	hw->qps.slab = pages(DPA_MAX_QP * sizeof(*hw->qps.slab));
-	hw->export = pages(sizeof(*hw->export));
+	hw->alive = map_zero_pages(4096);
+	hw->pd.refs = map_zero_pages(DPA_MAX_PD * sizeof(*hw->pd.refs));
+	hw->qps.tab = map_zero_pages(DPA_BOARD_QPNS * sizeof(*hw->qps.tab));
+	hw->qps.slab = map_zero_pages(DPA_MAX_QP * sizeof(*hw->qps.slab));
+	hw->export = map_zero_pages(sizeof(*hw->export));
 	if (!hw->udp || !hw->alive || !hw->pd.refs || !hw->qps.tab || !hw->qps.slab || !hw->export)
 		return ENOMEM;
 	atomic_store(&hw->udp->fd, -1);
@@ -116,7 +116,7 @@ static int open_hw(struct alone *a)
 	*hw->alive = 1;
 	dpa_mr_init(hw);
 	a->ctx = (struct dpa_hw_ctx){
-		.hw = hw, .id = 1, .port = &hw->port, .event = on_event, .event_arg = a};
+		.hw = hw, .id = 1, .port = &hw->port, .event = on_alone_event, .event_arg = a};
 	hw->ctxs = &a->ctx;
 	hw->pd.refs[0] = hw->pd.refs[1] = 1;
 	/* Packets that leave are shown one by one (udp/tx.c), and not sent: dpa_inspect_tx(). */
@@ -126,11 +126,11 @@ static int open_hw(struct alone *a)
 
 static int open_path(struct alone *a)
 {
-	struct dpa_remote *r = lines(sizeof(*r));
+	struct dpa_remote *r = alloc_lines(sizeof(*r));
 	struct dpa_peer *p = &r->peer;
 
 	a->remote = r;
-	a->wire = lines(sizeof(*a->wire));
+	a->wire = alloc_lines(sizeof(*a->wire));
 	if (!r || !a->wire)
 		return ENOMEM;
 	for (uint32_t i = 0; i < DPA_LANES; i++)
@@ -142,7 +142,7 @@ static int open_path(struct alone *a)
 	p->wire = true;
 	p->slot = UINT32_MAX;
 	p->pidfd = p->sock = p->sock2 = p->wake_fd = p->wait_fd = p->tx_fd = -1;
-	p->tx_map = pages(DPA_LANES_BYTES);
+	p->tx_map = map_zero_pages(DPA_LANES_BYTES);
 	if (!p->tx_map)
 		return ENOMEM;
 	for (uint32_t i = 0; i < DPA_LANES; i++) {
@@ -164,7 +164,7 @@ static int open_cq(struct alone *a, struct alone_cq *c)
 	struct dpa_cq_attr attr = {.log_size = ALONE_CQ_LOG, .ci = &c->ci};
 	uint32_t cqn;
 
-	c->buf = lines(sizeof(*c->buf) << ALONE_CQ_LOG);
+	c->buf = alloc_lines(sizeof(*c->buf) << ALONE_CQ_LOG);
 	attr.buf = c->buf;
 	return c->buf ? dpa_hw_create_cq(&a->ctx, &attr, &c->cq, &cqn) : ENOMEM;
 }
@@ -215,9 +215,9 @@ static int open_qp(struct alone *a)
 
 	if (!ret)
 		ret = open_cq(a, &a->rcq);
-	a->sq = pages((size_t)64 << ALONE_SQ_LOG);
-	a->rq = pages((size_t)dpa_rwqe_stride(1) << ALONE_RQ_LOG);
-	a->dbrec = lines(sizeof(*a->dbrec));
+	a->sq = map_zero_pages((size_t)64 << ALONE_SQ_LOG);
+	a->rq = map_zero_pages((size_t)dpa_rwqe_stride(1) << ALONE_RQ_LOG);
+	a->dbrec = alloc_lines(sizeof(*a->dbrec));
 	if (ret || !a->sq || !a->rq || !a->dbrec)
 		return ret ? ret : ENOMEM;
 	c.send_cq = a->scq.cq;
@@ -237,7 +237,7 @@ int alone_open(struct alone *a, const struct alone_opt *o)
 	a->opt = *o;
 	a->now = ALONE_START;
 	alone_it = a;
-	ret = open_hw(a);
+	ret = open_alone_hw(a);
 	if (!ret)
 		ret = open_path(a);
 	if (!ret)
@@ -261,11 +261,11 @@ static void close_hw(struct dpa_hw *hw)
 	for (uint32_t i = 0; hw->qps.slab && i < hw->qps.nslab; i++)
 		free(hw->qps.slab[i]);
 	dpa_share_fini(hw);
-	unmap(hw->alive, 4096);
-	unmap(hw->pd.refs, DPA_MAX_PD * sizeof(*hw->pd.refs));
-	unmap((void *)hw->qps.tab, DPA_BOARD_QPNS * sizeof(*hw->qps.tab));
-	unmap(hw->qps.slab, DPA_MAX_QP * sizeof(*hw->qps.slab));
-	unmap(hw->export, sizeof(*hw->export));
+	unmap_pages(hw->alive, 4096);
+	unmap_pages(hw->pd.refs, DPA_MAX_PD * sizeof(*hw->pd.refs));
+	unmap_pages((void *)hw->qps.tab, DPA_BOARD_QPNS * sizeof(*hw->qps.tab));
+	unmap_pages(hw->qps.slab, DPA_MAX_QP * sizeof(*hw->qps.slab));
+	unmap_pages(hw->export, sizeof(*hw->export));
 	if (hw->maps_fd >= 0)
 		close(hw->maps_fd);
 	pthread_mutex_destroy(&hw->ctl);
@@ -285,13 +285,13 @@ void alone_close(struct alone *a)
 		dpa_hw_destroy_qp(a->qp);
 	close_cq(&a->scq);
 	close_cq(&a->rcq);
-	unmap(a->sq, (size_t)64 << ALONE_SQ_LOG);
-	unmap(a->rq, (size_t)dpa_rwqe_stride(1) << ALONE_RQ_LOG);
+	unmap_pages(a->sq, (size_t)64 << ALONE_SQ_LOG);
+	unmap_pages(a->rq, (size_t)dpa_rwqe_stride(1) << ALONE_RQ_LOG);
 	free(a->dbrec);
 	if (a->hw)
 		close_hw(a->hw);
 	if (a->remote)
-		unmap(a->remote->peer.tx_map, DPA_LANES_BYTES);
+		unmap_pages(a->remote->peer.tx_map, DPA_LANES_BYTES);
 	free(a->remote);
 	free(a->wire);
 	free(a->door);
@@ -364,7 +364,7 @@ bool alone_receive(struct alone *a, uint64_t wr_id, const struct dpa_sge *sge)
 	return true;
 }
 
-static uint32_t build(const struct alone *a, const struct alone_wr *wr, uint8_t *w)
+static uint32_t build_alone_wqe(const struct alone *a, const struct alone_wr *wr, uint8_t *w)
 {
 	struct dpa_wqe_ctrl *c = (struct dpa_wqe_ctrl *)w;
 	uint32_t at = dpa_wqe_sge_off(a->qp, wr->op), body = dpa_wqe_body(a->qp);
@@ -395,7 +395,8 @@ static uint32_t build(const struct alone *a, const struct alone_wr *wr, uint8_t 
 bool alone_post(struct alone *a, const struct alone_wr *wr)
 {
 	uint8_t w[256] __attribute__((aligned(16))) = {0};
-	uint32_t nbb = build(a, wr, w), ci = __atomic_load_n(&a->dbrec->sq_ci, __ATOMIC_ACQUIRE);
+	uint32_t nbb = build_alone_wqe(a, wr, w),
+		 ci = __atomic_load_n(&a->dbrec->sq_ci, __ATOMIC_ACQUIRE);
 
 	if (a->pi - ci + nbb > 1u << ALONE_SQ_LOG)
 		return false;
