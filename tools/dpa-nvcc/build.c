@@ -25,7 +25,7 @@ struct job {
 /*
  * Print a word as nvcc does, for CMake: paths in double quotes, so that a shell accepts it again.
  */
-static void show_word(const char *w)
+static void show_nvcc_word(const char *w)
 {
 	bool quote = !*w || strpbrk(w, "/ \t\"'$`\\();<>|&*?") != NULL;
 
@@ -40,14 +40,14 @@ static void show_word(const char *w)
 		fputc('"', stderr);
 }
 
-static void show(const struct list *argv)
+static void show_nvcc_argv(const struct list *argv)
 {
 	fputs("#$ ", stderr);
 	for (size_t i = 0; i < argv->n; i++) {
 		if (i)
 			fputc(' ', stderr);
 		if (i)
-			show_word(argv->v[i]);
+			show_nvcc_word(argv->v[i]);
 		else
 			fputs(argv->v[i], stderr);
 	}
@@ -55,13 +55,13 @@ static void show(const struct list *argv)
 }
 
 /* Run a command and return its exit status; 1 if it cannot be run. */
-static int run(const struct job *j, const struct list *argv)
+static int run_argv(const struct job *j, const struct list *argv)
 {
 	int ret, status;
 	pid_t pid;
 
 	if (j->o->verbose || j->o->dry)
-		show(argv);
+		show_nvcc_argv(argv);
 	if (j->o->dry)
 		return 0;
 	ret = posix_spawnp(&pid, argv->v[0], NULL, NULL, argv->v, environ);
@@ -75,10 +75,10 @@ static int run(const struct job *j, const struct list *argv)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
 }
 
-/* Do the same as `run`, and free the list. */
+/* Do the same as `run_argv`, and free the list. */
 static int run_and_free(const struct job *j, struct list *argv)
 {
-	int ret = run(j, argv);
+	int ret = run_argv(j, argv);
 
 	list_free(argv);
 	return ret;
@@ -184,7 +184,7 @@ static void add_includes(const struct job *j, struct list *argv)
 	free(folder);
 }
 
-static char *base_name(const char *path)
+static char *source_stem(const char *path)
 {
 	const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path,
 		   *dot = strrchr(name, '.');
@@ -192,9 +192,9 @@ static char *base_name(const char *path)
 	return strf("%.*s", (int)(dot && dot != name ? (size_t)(dot - name) : strlen(name)), name);
 }
 
-static char *temporary(struct job *j, const char *source, const char *end)
+static char *temporary_path(struct job *j, const char *source, const char *end)
 {
-	char *base = base_name(source), *path = strf("%s/%u_%s%s", j->tmp, j->num++, base, end);
+	char *base = source_stem(source), *path = strf("%s/%u_%s%s", j->tmp, j->num++, base, end);
 
 	free(base);
 	return path;
@@ -230,7 +230,8 @@ static void add_dependences(const struct job *j, const char *object, struct list
 	}
 }
 
-static int preprocess(struct job *j, const char *source, const char *output, const char *object)
+static int preprocess_source(struct job *j, const char *source, const char *output,
+			     const char *object)
 {
 	struct list argv = {0};
 
@@ -258,7 +259,7 @@ static int preprocess(struct job *j, const char *source, const char *output, con
 	return run_and_free(j, &argv);
 }
 
-static char *read_file(const char *path, size_t *len)
+static char *read_source_file(const char *path, size_t *len)
 {
 	FILE *f = fopen(path, "r");
 	struct text t = {0};
@@ -298,7 +299,7 @@ static int translate_file(const struct job *j, const char *from, const char *to)
 			j->o->architecture ? j->o->architecture : "70", from, to);
 	if (j->o->dry)
 		return 0;
-	text = read_file(from, &len);
+	text = read_source_file(from, &len);
 	if (!text)
 		return 1;
 	out = translate(text, len, &options, stderr, &out_len);
@@ -330,8 +331,9 @@ static int compile_translated(const struct job *j, const char *source, const cha
 
 static int compile_cuda(struct job *j, const char *source, const char *object)
 {
-	char *pre = temporary(j, source, ".cpp4.ii"), *out = temporary(j, source, ".cudafe1.ii");
-	int ret = preprocess(j, source, pre, object);
+	char *pre = temporary_path(j, source, ".cpp4.ii"),
+	     *out = temporary_path(j, source, ".cudafe1.ii");
+	int ret = preprocess_source(j, source, pre, object);
 
 	if (!ret)
 		ret = translate_file(j, pre, out);
@@ -368,7 +370,7 @@ static int compile_host(struct job *j, const char *source, int kind, const char 
 	return run_and_free(j, &argv);
 }
 
-static int compile(struct job *j, const char *source, const char *object)
+static int compile_any_source(struct job *j, const char *source, const char *object)
 {
 	int kind = source_kind(j->o, source);
 
@@ -406,7 +408,7 @@ static void add_runtime(const struct job *j, struct list *argv)
 }
 
 /* Compile the sources; their objects replace them in the list. */
-static int objects(struct job *j, struct list *out)
+static int compile_objects(struct job *j, struct list *out)
 {
 	int ret = 0;
 
@@ -419,15 +421,15 @@ static int objects(struct job *j, struct list *out)
 			list_add(out, word);
 			continue;
 		}
-		object = temporary(j, word, ".o");
-		ret = compile(j, word, object);
+		object = temporary_path(j, word, ".o");
+		ret = compile_any_source(j, word, object);
 		list_add(out, object);
 		free(object);
 	}
 	return ret;
 }
 
-static int run_program(struct job *j, const char *program)
+static int run_linked_program(struct job *j, const char *program)
 {
 	char *path = strchr(program, '/') ? must(strdup(program)) : strf("./%s", program);
 	struct list argv = {0};
@@ -451,8 +453,8 @@ static int link_program(struct job *j)
 	int ret;
 
 	if (is_program(j->o))
-		return run_program(j, j->o->inputs.v[0]);
-	ret = objects(j, &parts);
+		return run_linked_program(j, j->o->inputs.v[0]);
+	ret = compile_objects(j, &parts);
 
 	if (!ret) {
 		add_compiler(j->o, &argv);
@@ -465,17 +467,17 @@ static int link_program(struct job *j)
 		list_add(&argv, "-Wl,--end-group");
 		list_add(&argv, "-o");
 		list_add(&argv, output);
-		ret = run(j, &argv);
+		ret = run_argv(j, &argv);
 	}
 	list_free(&argv);
 	list_free(&parts);
-	return !ret && j->o->run ? run_program(j, output) : ret;
+	return !ret && j->o->run ? run_linked_program(j, output) : ret;
 }
 
-static int archive(struct job *j)
+static int make_archive(struct job *j)
 {
 	struct list argv = {0}, parts = {0};
-	int ret = objects(j, &parts);
+	int ret = compile_objects(j, &parts);
 
 	list_add(&argv, "ar");
 	list_add(&argv, "qcs");
@@ -487,7 +489,7 @@ static int archive(struct job *j)
 	if (!ret && !j->o->dry)
 		unlink(j->o->output ? j->o->output : "a.a");
 	if (!ret)
-		ret = run(j, &argv);
+		ret = run_argv(j, &argv);
 	list_free(&argv);
 	list_free(&parts);
 	return ret;
@@ -496,7 +498,7 @@ static int archive(struct job *j)
 /* Link device code: it is linked with the program, so the object is empty. */
 static int device_link(struct job *j)
 {
-	char *empty = temporary(j, "dlink", ".cpp");
+	char *empty = temporary_path(j, "dlink", ".cpp");
 	struct list argv = {0};
 	int ret = 1;
 
@@ -526,14 +528,14 @@ static int for_each_source(struct job *j)
 		return !error("-o with -c takes one source file");
 	for (size_t i = 0; i < j->o->inputs.n; i++) {
 		const char *source = j->o->inputs.v[i];
-		char *base = base_name(source),
+		char *base = source_stem(source),
 		     *object = j->o->output ? must(strdup(j->o->output)) : strf("%s.o", base);
 		int ret = 0;
 
 		if (source_kind(j->o, source))
 			ret = j->o->phase == PHASE_COMPILE
-				      ? compile(j, source, object)
-				      : preprocess(j, source, j->o->output, NULL);
+				      ? compile_any_source(j, source, object)
+				      : preprocess_source(j, source, j->o->output, NULL);
 		free(object);
 		free(base);
 		if (ret)
@@ -554,13 +556,13 @@ static void show_settings(const struct job *j)
 		j->root, j->root, j->root, j->root, j->root, j->root);
 }
 
-static int carry_out(struct job *j)
+static int run_phase(struct job *j)
 {
 	switch (j->o->phase) {
 	case PHASE_LINK:
 		return link_program(j);
 	case PHASE_ARCHIVE:
-		return archive(j);
+		return make_archive(j);
 	case PHASE_DEVICE_LINK:
 		return device_link(j);
 	default:
@@ -568,7 +570,7 @@ static int carry_out(struct job *j)
 	}
 }
 
-static void remove_folder(const char *path)
+static void remove_temp_folder(const char *path)
 {
 	struct list argv = {0};
 	pid_t pid;
@@ -601,9 +603,9 @@ int build(const struct options *o)
 	if (!o->keep && !mkdtemp(j.tmp))
 		error("%s: %s", j.tmp, strerror(errno));
 	else
-		ret = carry_out(&j);
+		ret = run_phase(&j);
 	if (!o->keep)
-		remove_folder(j.tmp);
+		remove_temp_folder(j.tmp);
 	free(j.tmp);
 	free(j.root);
 	return ret;

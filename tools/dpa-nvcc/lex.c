@@ -12,7 +12,7 @@ static bool is_word_char(char c)
 	return isalnum((unsigned char)c) || c == '_' || c == '$' || (unsigned char)c >= 0x80;
 }
 
-static void add(struct lexed *l, enum token_kind kind, size_t at, size_t end)
+static void append_token(struct lexed *l, enum token_kind kind, size_t at, size_t end)
 {
 	if (l->num == l->room) {
 		l->room = l->room ? 2 * l->room : 4096;
@@ -21,7 +21,7 @@ static void add(struct lexed *l, enum token_kind kind, size_t at, size_t end)
 	l->token[l->num++] = (struct token){kind, at, end - at};
 }
 
-static char peek(const struct lexed *l, size_t at)
+static char peek_char(const struct lexed *l, size_t at)
 {
 	return at < l->len ? l->text[at] : 0;
 }
@@ -63,7 +63,7 @@ static size_t raw_end(const struct lexed *l, size_t at)
 
 	while (open < l->len && l->text[open] != '(' && l->text[open] != '\n' && open - begin <= 16)
 		open++;
-	if (peek(l, open) != '(')
+	if (peek_char(l, open) != '(')
 		return quoted_end(l, at);
 	len = open - begin;
 	for (size_t p = open + 1; p + len + 1 < l->len; p++)
@@ -80,7 +80,7 @@ static size_t number_end(const struct lexed *l, size_t at)
 
 		if ((c == '+' || c == '-') && (before == 'e' || before == 'p'))
 			continue;
-		if (c == '\'' && is_word_char(peek(l, at + 1)))
+		if (c == '\'' && is_word_char(peek_char(l, at + 1)))
 			continue;
 		if (!is_word_char(c) && c != '.')
 			break;
@@ -98,17 +98,17 @@ static bool is_raw_prefix(const char *s, size_t n)
 	return false;
 }
 
-static size_t add_word(struct lexed *l, size_t at)
+static size_t lex_word(struct lexed *l, size_t at)
 {
 	size_t end = at;
 
 	while (end < l->len && is_word_char(l->text[end]))
 		end++;
-	if (peek(l, end) == '"' && is_raw_prefix(l->text + at, end - at)) {
+	if (peek_char(l, end) == '"' && is_raw_prefix(l->text + at, end - at)) {
 		end = raw_end(l, end);
-		add(l, TOKEN_STRING, at, end);
+		append_token(l, TOKEN_STRING, at, end);
 	} else {
-		add(l, TOKEN_WORD, at, end);
+		append_token(l, TOKEN_WORD, at, end);
 	}
 	return end;
 }
@@ -134,26 +134,27 @@ static size_t add_punct(struct lexed *l, size_t at)
 		if (l->len - at >= len && !memcmp(l->text + at, longs[i], len))
 			n = len;
 	}
-	add(l, TOKEN_PUNCT, at, at + n);
+	append_token(l, TOKEN_PUNCT, at, at + n);
 	return at + n;
 }
 
-static size_t add_token(struct lexed *l, size_t at)
+static size_t lex_token(struct lexed *l, size_t at)
 {
 	char c = l->text[at];
 	size_t end;
 
-	if (isdigit((unsigned char)c) || (c == '.' && isdigit((unsigned char)peek(l, at + 1)))) {
+	if (isdigit((unsigned char)c) ||
+	    (c == '.' && isdigit((unsigned char)peek_char(l, at + 1)))) {
 		end = number_end(l, at);
-		add(l, TOKEN_NUMBER, at, end);
+		append_token(l, TOKEN_NUMBER, at, end);
 		return end;
 	}
 	if (is_word_char(c))
-		return add_word(l, at);
+		return lex_word(l, at);
 	if (c != '"' && c != '\'')
 		return add_punct(l, at);
 	end = quoted_end(l, at);
-	add(l, c == '"' ? TOKEN_STRING : TOKEN_CHAR, at, end);
+	append_token(l, c == '"' ? TOKEN_STRING : TOKEN_CHAR, at, end);
 	return end;
 }
 
@@ -173,11 +174,12 @@ void lex(struct lexed *l, const char *text, size_t len)
 			at++;
 		} else if (c == '#' && begin) {
 			at = add_directive(l, at);
-		} else if (c == '/' && (peek(l, at + 1) == '/' || peek(l, at + 1) == '*')) {
+		} else if (c == '/' &&
+			   (peek_char(l, at + 1) == '/' || peek_char(l, at + 1) == '*')) {
 			at = comment_end(l, at);
 		} else {
 			begin = false;
-			at = add_token(l, at);
+			at = lex_token(l, at);
 		}
 	}
 }
@@ -201,7 +203,7 @@ bool token_is_word(const struct lexed *l, size_t i)
 }
 
 /* Return +1: opens, -1: closes, 0: neither. */
-static int nesting(const struct lexed *l, size_t i)
+static int nesting_change(const struct lexed *l, size_t i)
 {
 	const struct token *t = &l->token[i];
 
@@ -226,7 +228,7 @@ size_t token_close(const struct lexed *l, size_t i)
 	int depth = 0;
 
 	for (; i < l->num; i++) {
-		depth += nesting(l, i);
+		depth += nesting_change(l, i);
 		if (!depth)
 			return i;
 	}
@@ -238,7 +240,7 @@ size_t token_open(const struct lexed *l, size_t i)
 	int depth = 0;
 
 	for (; i < l->num; i--) {
-		depth -= nesting(l, i);
+		depth -= nesting_change(l, i);
 		if (!depth)
 			return i;
 	}
@@ -246,8 +248,8 @@ size_t token_open(const struct lexed *l, size_t i)
 }
 
 /* Parse "# 12 "file" ..." or "#line 12 "file"": line and name; false: another directive. */
-static bool marker(const struct lexed *l, const struct directive *d, const char **file,
-		   int *file_len, unsigned long *line)
+static bool parse_line_marker(const struct lexed *l, const struct directive *d, const char **file,
+			      int *file_len, unsigned long *line)
 {
 	const char *p = l->text + d->at + 1, *end = l->text + d->at + d->len, *quote, *close;
 	unsigned long n = 0;
@@ -282,7 +284,7 @@ void lex_place(const struct lexed *l, size_t at, const char **file, int *file_le
 	for (size_t i = 0; i < l->num_directives && l->directive[i].at < at; i++) {
 		unsigned long n;
 
-		if (!marker(l, &l->directive[i], file, file_len, &n))
+		if (!parse_line_marker(l, &l->directive[i], file, file_len, &n))
 			continue;
 		*line = n;
 		from = l->directive[i].at + l->directive[i].len + 1;

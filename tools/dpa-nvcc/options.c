@@ -195,7 +195,7 @@ static void split_list(struct list *l, const char *s)
  * Remove double quotes. They protect commas from split_list(); the compiler gets the word without
  * them, a macro with them.
  */
-static char *unquoted(const char *s)
+static char *without_quotes(const char *s)
 {
 	struct text out = {0};
 
@@ -205,7 +205,7 @@ static char *unquoted(const char *s)
 	return text_take(&out);
 }
 
-static void set(char **to, const char *value)
+static void set_option_value(char **to, const char *value)
 {
 	free(*to);
 	*to = must(strdup(value));
@@ -218,7 +218,7 @@ static void add_each(struct list *to, const char *before, const char *value, boo
 	split_list(&words, value);
 	for (size_t i = 0; i < words.n; i++) {
 		char *word = before && !strcmp(before, "-D") ? must(strdup(words.v[i]))
-							     : unquoted(words.v[i]);
+							     : without_quotes(words.v[i]);
 
 		if (glue) {
 			char *both = strf("%s%s", before, word);
@@ -251,10 +251,10 @@ static void set_architecture(struct options *o, const char *value)
 	o->architecture = strf("%.*s", (int)n, p);
 }
 
-static bool parse_words(struct options *o, int argc, char **argv);
+static bool parse_nvcc_words(struct options *o, int argc, char **argv);
 
 /* Read words as a shell does, without its variables. */
-static bool options_file(struct options *o, const char *path)
+static bool read_options_file(struct options *o, const char *path)
 {
 	struct list words = {0};
 	struct text word = {0};
@@ -283,19 +283,19 @@ static bool options_file(struct options *o, const char *path)
 		}
 	} while (c != EOF);
 	fclose(f);
-	ok = parse_words(o, (int)words.n, words.v);
+	ok = parse_nvcc_words(o, (int)words.n, words.v);
 	list_free(&words);
 	return ok;
 }
 
-static bool options_files(struct options *o, const char *value)
+static bool read_options_files(struct options *o, const char *value)
 {
 	struct list paths = {0};
 	bool ok = true;
 
 	split_list(&paths, value);
 	for (size_t i = 0; i < paths.n && ok; i++)
-		ok = options_file(o, paths.v[i]);
+		ok = read_options_file(o, paths.v[i]);
 	list_free(&paths);
 	return ok;
 }
@@ -357,7 +357,7 @@ static bool set_flag(struct options *o, int opt)
 	}
 }
 
-static bool apply(struct options *o, const struct option *t, const char *value)
+static bool apply_nvcc_option(struct options *o, const struct option *t, const char *value)
 {
 	if (set_flag(o, (int)t->opt))
 		return true;
@@ -378,7 +378,7 @@ static bool apply(struct options *o, const struct option *t, const char *value)
 	case O_PHASE_LINK:
 		return set_phase(o, t->opt);
 	case O_OUTPUT:
-		set(&o->output, value);
+		set_option_value(&o->output, value);
 		return true;
 	case O_PREPROCESSOR:
 		add_each(&o->preprocessor, t->brief, value, true);
@@ -413,13 +413,13 @@ static bool apply(struct options *o, const struct option *t, const char *value)
 		list_add(&o->dependences, value);
 		return true;
 	case O_CCBIN:
-		set(&o->ccbin, value);
+		set_option_value(&o->ccbin, value);
 		return true;
 	case O_LANGUAGE:
-		set(&o->language, value);
+		set_option_value(&o->language, value);
 		return true;
 	case O_CUDART:
-		set(&o->cudart, value);
+		set_option_value(&o->cudart, value);
 		return true;
 	case O_RDC:
 		o->separate = is_true(value);
@@ -440,10 +440,10 @@ static bool apply(struct options *o, const struct option *t, const char *value)
 		list_add(&o->preprocessor, "-D__USE_FAST_MATH__");
 		return true;
 	case O_OPTIONS_FILE:
-		return options_files(o, value);
+		return read_options_files(o, value);
 	case O_KEEP_DIR:
 		o->keep = true;
-		set(&o->keep_dir, value);
+		set_option_value(&o->keep_dir, value);
 		return true;
 	default:
 		return false;
@@ -454,7 +454,7 @@ static bool apply(struct options *o, const struct option *t, const char *value)
  * Return the option whose name begins the word; *value: text after = or after a short name, else
  * NULL.
  */
-static const struct option *find(const char *word, const char **value)
+static const struct option *find_option(const char *word, const char **value)
 {
 	size_t n = strcspn(word, "=");
 
@@ -488,14 +488,14 @@ static const struct option *find(const char *word, const char **value)
  */
 static void add_input(struct options *o, const char *word)
 {
-	char *path = unquoted(word);
+	char *path = without_quotes(word);
 
 	list_add(&o->inputs, path);
 	list_add(&o->linker, path);
 	free(path);
 }
 
-static bool parse_words(struct options *o, int argc, char **argv)
+static bool parse_nvcc_words(struct options *o, int argc, char **argv)
 {
 	for (int i = 0; i < argc; i++) {
 		const char *value = NULL;
@@ -505,7 +505,7 @@ static bool parse_words(struct options *o, int argc, char **argv)
 			add_input(o, argv[i]);
 			continue;
 		}
-		t = find(argv[i], &value);
+		t = find_option(argv[i], &value);
 		if (!t && o->forward) {
 			list_add(&o->compiler, argv[i]);
 			continue;
@@ -517,7 +517,7 @@ static bool parse_words(struct options *o, int argc, char **argv)
 				return error("%s: the value is missing", argv[i - 1]);
 			value = argv[i];
 		}
-		if (!apply(o, t, value))
+		if (!apply_nvcc_option(o, t, value))
 			return false;
 	}
 	return true;
@@ -525,7 +525,7 @@ static bool parse_words(struct options *o, int argc, char **argv)
 
 bool options_parse(struct options *o, int argc, char **argv)
 {
-	return parse_words(o, argc - 1, argv + 1);
+	return parse_nvcc_words(o, argc - 1, argv + 1);
 }
 
 void options_free(struct options *o)

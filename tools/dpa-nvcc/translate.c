@@ -30,8 +30,8 @@ struct state {
 	unsigned int kernels;
 };
 
-static __attribute__((format(printf, 3, 4))) void fail(struct state *s, size_t token,
-						       const char *fmt, ...)
+static __attribute__((format(printf, 3, 4))) void fail_at(struct state *s, size_t token,
+							  const char *fmt, ...)
 {
 	const char *file;
 	unsigned long line;
@@ -67,7 +67,7 @@ static void insert_behind(struct state *s, size_t i, const char *what)
  * Add token i, separated from the previous one only where the text separates them: << is two tokens
  * here.
  */
-static void add_token(const struct state *s, struct text *out, size_t i)
+static void add_token_text(const struct state *s, struct text *out, size_t i)
 {
 	const struct token *t = &s->l.token[i];
 
@@ -77,12 +77,12 @@ static void add_token(const struct state *s, struct text *out, size_t i)
 }
 
 /* Return the tokens [from, to) on one line. */
-static char *joined(const struct state *s, size_t from, size_t to)
+static char *joined_tokens(const struct state *s, size_t from, size_t to)
 {
 	struct text out = {0};
 
 	for (size_t i = from; i < to; i++)
-		add_token(s, &out, i);
+		add_token_text(s, &out, i);
 	return text_take(&out);
 }
 
@@ -106,7 +106,7 @@ static size_t find_body(const struct state *s, size_t i)
 	return s->l.num;
 }
 
-static void find_device(struct state *s)
+static void find_device_code(struct state *s)
 {
 	size_t end = 0;
 
@@ -128,7 +128,7 @@ static void find_device(struct state *s)
 	}
 }
 
-static bool in_device(const struct state *s, size_t i)
+static bool is_in_device_code(const struct state *s, size_t i)
 {
 	size_t low = 0, high = s->num_device;
 
@@ -195,7 +195,7 @@ static char *parameter_types(const struct state *s, size_t open, size_t close)
 			skip = true;
 		for (; i <= end && i < close; i++)
 			if (!skip)
-				add_token(s, &out, i);
+				add_token_text(s, &out, i);
 		i--;
 	}
 	return text_take(&out);
@@ -235,7 +235,7 @@ static void translate_kernel(struct state *s, size_t i)
 		return;
 	end = token_close(&s->l, body);
 	if (end == s->l.num) {
-		fail(s, body, "the kernel that begins here has no end");
+		fail_at(s, body, "the kernel that begins here has no end");
 		return;
 	}
 	insert_behind(s, body, " ::dpa_cuda::launch([=]() mutable -> void {");
@@ -363,18 +363,18 @@ static size_t translate_launch(struct state *s, size_t i)
 	if (token_is(&s->l, i - 1, "operator"))
 		return i;
 	if (end == s->l.num) {
-		fail(s, i, "<<< without >>>");
+		fail_at(s, i, "<<< without >>>");
 		return i;
 	}
 	begin = callee_begin(s, i);
 	close = token_is(&s->l, end + 1, "(") ? token_close(&s->l, end + 1) : s->l.num;
 	if (begin >= s->l.num || close == s->l.num) {
-		fail(s, i,
-		     begin >= s->l.num ? "no kernel is named before <<<"
-				       : "no arguments follow >>>");
+		fail_at(s, i,
+			begin >= s->l.num ? "no kernel is named before <<<"
+					  : "no arguments follow >>>");
 		return end;
 	}
-	config = joined(s, i + 1, end);
+	config = joined_tokens(s, i + 1, end);
 	text = strf("(::dpa_cuda::config(%s), ", config);
 	insert_before(s, begin, text);
 	from = s->l.token[i].at;
@@ -392,7 +392,7 @@ static void translate_dynamic(struct state *s, size_t i, size_t word)
 {
 	bool found = false;
 
-	replace_token(s, word, in_device(s, i) ? "" : "static thread_local");
+	replace_token(s, word, is_in_device_code(s, i) ? "" : "static thread_local");
 	replace_token(s, i, "");
 	for (size_t p = i + 1; p < s->l.num && !token_is(&s->l, p, ";"); p++) {
 		if (token_is(&s->l, p, "(")) {
@@ -406,9 +406,9 @@ static void translate_dynamic(struct state *s, size_t i, size_t word)
 		}
 	}
 	if (!found)
-		fail(s, i,
-		     "an extern __shared__ variable that is no array without bounds is not "
-		     "supported");
+		fail_at(s, i,
+			"an extern __shared__ variable that is no array without bounds is not "
+			"supported");
 }
 
 static void translate_shared(struct state *s, size_t i)
@@ -488,12 +488,12 @@ static void check_device_word(struct state *s, size_t i)
 	} else if (token_is(&s->l, i, "asm") || token_is(&s->l, i, "__asm__") ||
 		   token_is(&s->l, i, "__asm")) {
 		if (!asm_is_empty(s, i))
-			fail(s, i, "inline PTX is not supported: the kernel runs on the CPU");
+			fail_at(s, i, "inline PTX is not supported: the kernel runs on the CPU");
 	} else {
 		for (size_t k = 0; k < sizeof(refused) / sizeof(*refused); k++)
 			if (token_is(&s->l, i, refused[k].word) && !token_is(&s->l, i - 1, "."))
-				fail(s, i, "%s: %s not supported in code of the device",
-				     refused[k].word, refused[k].what);
+				fail_at(s, i, "%s: %s not supported in code of the device",
+					refused[k].word, refused[k].what);
 	}
 }
 
@@ -512,8 +512,8 @@ static void translate_word(struct state *s, size_t i)
 		 !token_is(&s->l, i - 1, ","))
 		replace_token(s, i, "__attribute__((noinline))");
 	else if (token_is(&s->l, i, "__cluster_dims__"))
-		fail(s, i, "clusters of blocks are not supported");
-	else if (in_device(s, i))
+		fail_at(s, i, "clusters of blocks are not supported");
+	else if (is_in_device_code(s, i))
 		check_device_word(s, i);
 }
 
@@ -524,7 +524,7 @@ char *translate(const char *text, size_t len, const struct translate_options *op
 	char *out = NULL;
 
 	lex(&s.l, text, len);
-	find_device(&s);
+	find_device_code(&s);
 	for (size_t i = 0; i < s.l.num; i++) {
 		if (token_is_word(&s.l, i))
 			translate_word(&s, i);

@@ -40,7 +40,7 @@ static void copy_link(const char *from, const char *to)
 }
 
 /* Read a text. An unreadable one (an index without a GID) becomes an empty file. */
-static ssize_t read_text(const char *path, char text[TEXT_LEN])
+static ssize_t read_attr_text(const char *path, char text[TEXT_LEN])
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC);
 	ssize_t n = fd < 0 ? -1 : read(fd, text, TEXT_LEN);
@@ -53,7 +53,7 @@ static ssize_t read_text(const char *path, char text[TEXT_LEN])
 static void copy_file(const char *from, const char *to, struct last *last)
 {
 	char text[TEXT_LEN];
-	ssize_t n = read_text(from, text);
+	ssize_t n = read_attr_text(from, text);
 	int fd;
 
 	if (n == last->len && memcmp(text, last->text, (size_t)n) == 0 && link(last->path, to) == 0)

@@ -40,7 +40,7 @@ void die(int status, const char *fmt, ...)
 
 enum { KEY_COPY_SYSFS = 256 };
 
-static error_t parse_opt(int key, char *arg, struct argp_state *state)
+static error_t parse_run_opt(int key, char *arg, struct argp_state *state)
 {
 	struct options *o = state->input;
 
@@ -100,7 +100,7 @@ static const struct argp_option option_list[] = {
 
 static const struct argp argp = {
 	.options = option_list,
-	.parser = parse_opt,
+	.parser = parse_run_opt,
 	.args_doc = "PROGRAM [ARG...]",
 	.doc = "Run PROGRAM so that it sees the RDMA device dpa0 beside those of the host."
 	       "\vDPA_* variables and " DPA_CONFIG_DEFAULT
@@ -110,8 +110,8 @@ static const struct argp argp = {
 	       "not found.",
 };
 
-/* Parse the options, which end at the first argument. parse_opt() reports errors, in one line. */
-static void parse_args(struct options *o, int argc, char **argv)
+/* Parse options: they end at the first argument. parse_run_opt() reports errors, in one line. */
+static void parse_run_args(struct options *o, int argc, char **argv)
 {
 	bool help = false;
 
@@ -172,7 +172,7 @@ static void set_links(const struct options *o)
 		die(EXIT_FAILED, "DPA_CAPTURE: %s", strerror(errno));
 }
 
-static void load_config(struct dpa_config *cfg)
+static void load_run_config(struct dpa_config *cfg)
 {
 	char err[512];
 
@@ -186,13 +186,13 @@ int main(int argc, char **argv)
 	struct dpa_config cfg;
 	struct place pl;
 
-	parse_args(&o, argc, argv);
+	parse_run_args(&o, argc, argv);
 	if (o.copy_sysfs) {
 		copy_folder("/sys/devices/pcid9a0:00", o.program[0], 0);
 		return 0;
 	}
 	set_links(&o);
-	load_config(&cfg);
+	load_run_config(&cfg);
 	if (!cfg.disable) {
 		place_find(&pl);
 		if (o.no_preload)

@@ -54,7 +54,7 @@ static bool find_lib(struct place *pl, const char *prefix)
 }
 
 /* Find the tree: lib/../share in a build, lib/<machine>/../../share after an installation. */
-static bool find_tree(struct place *pl)
+static bool find_share_tree(struct place *pl)
 {
 	static const char *const up[] = {"..", "../.."};
 	char probe[PATH_MAX];
@@ -72,7 +72,7 @@ static bool find_tree(struct place *pl)
  * Find the driver: after an installation in libibverbs' folder of providers, in a build beside the
  * library.
  */
-static bool find_driver(struct place *pl)
+static bool find_verbs_driver(struct place *pl)
 {
 	static const char *const folders[] = {"/libibverbs", ""};
 	char provider[PATH_MAX];
@@ -96,9 +96,9 @@ void place_find(struct place *pl)
 	find_prefix(prefix);
 	if (!find_lib(pl, prefix))
 		die(EXIT_FAILED, "no libdpa-preload.so below %s: build or install dpa", prefix);
-	if (!find_tree(pl))
+	if (!find_share_tree(pl))
 		die(EXIT_FAILED, "no share/dpa beside %s: build or install dpa", pl->lib);
-	if (!find_driver(pl))
+	if (!find_verbs_driver(pl))
 		die(EXIT_FAILED, "no libdpa-rdmav*.so in %s: build or install dpa", pl->lib);
 	/* the separators of LD_PRELOAD and IBV_DRIVERS cannot be quoted */
 	if (strpbrk(pl->lib, " :;"))

@@ -12,7 +12,7 @@
 
 #include "dpa-run.h"
 
-static void make_dir(const char *path)
+static void make_tree_dir(const char *path)
 {
 	if (mkdir(path, 0755) && errno != EEXIST)
 		die(EXIT_FAILED, "%s: %s", path, strerror(errno));
@@ -76,12 +76,12 @@ void tree_link_sysfs(const char *to, const char *sysfs, const struct place *pl, 
 					      "misc"};
 	char path[PATH_MAX], from[PATH_MAX];
 
-	make_dir(to);
+	make_tree_dir(to);
 	path_print(path, "%s/class", to);
-	make_dir(path);
+	make_tree_dir(path);
 	for (size_t i = 0; i < sizeof(classes) / sizeof(classes[0]); i++) {
 		path_print(path, "%s/class/%s", to, classes[i]);
-		make_dir(path);
+		make_tree_dir(path);
 		path_print(from, "%s/class/%s", sysfs, classes[i]);
 		link_entries(path, from);
 		/* A tmpfs lists the latest entry first, and programs take the first device. */
@@ -111,13 +111,13 @@ static int bind_entry(const char *to, const char *from)
 		return symlink(target, to) ? errno : 0;
 	}
 	if (S_ISDIR(st.st_mode))
-		make_dir(to);
+		make_tree_dir(to);
 	else
 		make_file(to);
 	return mount(from, to, NULL, MS_BIND | MS_REC, NULL) ? errno : 0;
 }
 
-static bool is_in(const char *const *list, const char *name)
+static bool is_in_names(const char *const *list, const char *name)
 {
 	for (; list && *list; list++)
 		if (strcmp(*list, name) == 0)
@@ -132,9 +132,9 @@ int tree_bind_dir(const char *to, const char *from, const char *const *except)
 	DIR *dir = opendir(from);
 	int err = 0;
 
-	make_dir(to);
+	make_tree_dir(to);
 	while (dir && !err && (ent = readdir(dir))) {
-		if (is_dots(ent->d_name) || is_in(except, ent->d_name))
+		if (is_dots(ent->d_name) || is_in_names(except, ent->d_name))
 			continue;
 		path_print(a, "%s/%s", to, ent->d_name);
 		path_print(b, "%s/%s", from, ent->d_name);
@@ -146,7 +146,7 @@ int tree_bind_dir(const char *to, const char *from, const char *const *except)
 }
 
 /* Make a real node where that is allowed, else a link to /dev/null. */
-static void make_node(const char *node)
+static void make_device_node(const char *node)
 {
 	(void)unlink(node);
 	if (mknod(node, S_IFCHR | 0666, makedev(1, 3)) == 0 && chmod(node, 0666) == 0 &&
@@ -173,10 +173,10 @@ void tree_make_nodes(const char *node_dir, unsigned sfs)
 {
 	char node[PATH_MAX], name[32];
 
-	make_dir(node_dir);
+	make_tree_dir(node_dir);
 	for (unsigned n = 0; n <= sfs; n++) {
 		uverbs_name(n, name, sizeof(name));
 		path_print(node, "%s/%s", node_dir, name);
-		make_node(node);
+		make_device_node(node);
 	}
 }

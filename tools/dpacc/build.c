@@ -170,7 +170,7 @@ static void copy_to_stderr(const char *path)
 }
 
 /* Make the table without the user's options: these are for the user's sources. */
-static bool make_table(struct job *j, const char *obj)
+static bool build_table(struct job *j, const char *obj)
 {
 	char *src = temp(j, "%s.c", "table");
 	struct list l = {0};
@@ -192,7 +192,7 @@ static bool link_image(struct job *j, const struct list *objects)
 	char *table = temp(j, "%s.o", "table"), *map = temp(j, "%s.map", "image");
 	char *errors = temp(j, "%s.err", "link");
 	struct list l = {0};
-	bool ok = make_table(j, table) && emit_text(map, "{ global: __dpa_image; local: *; };\n");
+	bool ok = build_table(j, table) && emit_text(map, "{ global: __dpa_image; local: *; };\n");
 
 	list_add(&l, j->opt.devcc);
 	list_words(&l, "-shared -nostdlib -Wl,-z,defs -Wl,-z,now -Wl,-z,noexecstack "

@@ -31,7 +31,7 @@ static bool read_param(struct entry *e, struct types *all, Dwarf_Die *p, bool *w
 	return true;
 }
 
-static bool read_params(struct entry *e, struct types *all, Dwarf_Die *func)
+static bool read_entry_params(struct entry *e, struct types *all, Dwarf_Die *func)
 {
 	bool word = false;
 	Dwarf_Die p;
@@ -62,7 +62,7 @@ static bool read_func(struct entry *e, struct types *all, Dwarf_Die *func)
 		return error("%s: '%s' is __dpa_global__ and must return void", e->where, e->name);
 	if (e->ann == ANN_RPC && !t.int64)
 		return error("%s: '%s' is __dpa_rpc__ and must return uint64_t", e->where, e->name);
-	return read_params(e, all, func);
+	return read_entry_params(e, all, func);
 }
 
 struct walk {

@@ -104,7 +104,7 @@ bool emit_table(struct job *j, const char *path)
 	return finish_file(f, path);
 }
 
-static const char *kind_of(const struct entry *e)
+static const char *entry_kind(const struct entry *e)
 {
 	if (e->ann == ANN_RPC)
 		return "DPA_ENTRY_RPC";
@@ -166,7 +166,7 @@ static void emit_entries(const struct job *j, FILE *f)
 	}
 	fprintf(f, "static const struct dpa_app_entry __dpa_entries[] = {\n");
 	for (size_t i = 0; i < j->entries.n; i++) {
-		fprintf(f, "\t{%s, \"%s\", %s, ", v[i].name, v[i].name, kind_of(&v[i]));
+		fprintf(f, "\t{%s, \"%s\", %s, ", v[i].name, v[i].name, entry_kind(&v[i]));
 		if (v[i].nparams)
 			fprintf(f, "sizeof(struct __dpacc_args%zu)", i);
 		else

@@ -75,7 +75,7 @@ bool host_stubs(struct job *j, struct list *objects)
 }
 
 /* Write the image behind a symbol: the assembler reads the file. */
-static bool write_image(const struct job *j, const char *path)
+static bool emit_image(const struct job *j, const char *path)
 {
 	const char *app = j->opt.app;
 
@@ -92,7 +92,7 @@ static bool meta_object(struct job *j, struct list *objects)
 {
 	char *src = temp(j, "%s.meta.c", j->opt.app), *obj = temp(j, "%s.meta.o", j->opt.app);
 	char *inc = temp(j, "%s.stub.inc", "device_exec");
-	bool ok = write_image(j, inc) && emit_meta(j, src) &&
+	bool ok = emit_image(j, inc) && emit_meta(j, src) &&
 		  host_object(j, src, "EXEC_STUB_FILE__=\"device_exec.stub.inc\"", obj);
 
 	list_add(objects, obj);

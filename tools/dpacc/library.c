@@ -86,7 +86,7 @@ static Elf_Data *find_section(Elf *elf)
 	return NULL;
 }
 
-static void read_section(struct entries *e, const Elf_Data *d)
+static void read_entry_list(struct entries *e, const Elf_Data *d)
 {
 	char *text = must(strndup(d->d_buf, d->d_size)), *save = NULL;
 
@@ -132,7 +132,7 @@ static bool read_archive(struct job *j, const char *path, struct list *objects)
 		Elf_Data *d = find_section(m);
 
 		if (d && d->d_buf) {
-			read_section(&j->entries, d);
+			read_entry_list(&j->entries, d);
 			ok = take_member(j, m, objects);
 		}
 		cmd = elf_next(m);

@@ -72,7 +72,7 @@ static bool find_parts(struct job *j)
 	return true;
 }
 
-static bool make_dir(struct job *j)
+static bool make_work_dir(struct job *j)
 {
 	const char *tmp = getenv("TMPDIR");
 
@@ -121,7 +121,7 @@ static void job_free(struct job *j)
 	options_free(&j->opt);
 }
 
-static void catch_signals(void)
+static void catch_end_signals(void)
 {
 	static const int sigs[] = {SIGINT, SIGTERM, SIGHUP};
 	struct sigaction sa = {.sa_handler = on_signal, .sa_flags = SA_RESTART}, old;
@@ -151,14 +151,14 @@ int main(int argc, char **argv)
 	struct job j = {0};
 	bool ok = options_parse(&j.opt, argc, argv);
 
-	catch_signals();
+	catch_end_signals();
 	if (ok && j.opt.help) {
 		options_help();
 	} else if (ok && j.opt.version) {
 		puts("dpacc: device compiler of the software adapter\n"
 		     "dpacc version " DPA_VERSION);
 	} else if (ok) {
-		ok = environment_good() && find_parts(&j) && make_dir(&j) && build(&j);
+		ok = environment_good() && find_parts(&j) && make_work_dir(&j) && build(&j);
 		if (j.made_dir)
 			remove_dir(&j);
 	}

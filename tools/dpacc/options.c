@@ -108,7 +108,7 @@ void options_free(struct options *o)
 	free(o->keep_dir);
 }
 
-static void set_option(char **to, const char *value)
+static void set_option_text(char **to, const char *value)
 {
 	free(*to);
 	*to = must(strdup(value));
@@ -147,10 +147,10 @@ static bool set_targets(struct options *o, const char *list)
 		     list);
 }
 
-static bool parse_words(struct options *o, int argc, char **argv);
+static bool parse_dpacc_words(struct options *o, int argc, char **argv);
 
 /* Read words as a shell does; # begins a comment at the start of a line. */
-static bool options_file(struct options *o, const char *path)
+static bool parse_options_file(struct options *o, const char *path)
 {
 	static int depth;
 	struct list words = {0};
@@ -170,20 +170,20 @@ static bool options_file(struct options *o, const char *path)
 		ok = error("%s: options files include each other", path);
 	else {
 		depth++;
-		ok = parse_words(o, (int)words.n, words.v);
+		ok = parse_dpacc_words(o, (int)words.n, words.v);
 		depth--;
 	}
 	list_free(&words);
 	return ok;
 }
 
-static bool options_files(struct options *o, const char *list)
+static bool parse_options_files(struct options *o, const char *list)
 {
 	char *copy = must(strdup(list)), *save = NULL;
 	bool ok = true;
 
 	for (char *p = strtok_r(copy, ",", &save); p && ok; p = strtok_r(NULL, ",", &save))
-		ok = options_file(o, p);
+		ok = parse_options_file(o, p);
 	free(copy);
 	return ok;
 }
@@ -208,18 +208,18 @@ static bool apply_option(struct options *o, enum opt opt, const char *v)
 {
 	switch (opt) {
 	case O_OUTPUT:
-		set_option(&o->output, v);
+		set_option_text(&o->output, v);
 		break;
 	case O_APP:
 		if (!is_identifier(v))
 			return error("--app-name=%s: not a C identifier", v);
-		set_option(&o->app, v);
+		set_option_text(&o->app, v);
 		break;
 	case O_HOSTCC:
-		set_option(&o->hostcc, v);
+		set_option_text(&o->hostcc, v);
 		break;
 	case O_DEVICECC:
-		set_option(&o->devcc, v);
+		set_option_text(&o->devcc, v);
 		break;
 	case O_HOSTCC_OPTIONS:
 		list_split(&o->hostcc_opts, v);
@@ -236,14 +236,14 @@ static bool apply_option(struct options *o, enum opt opt, const char *v)
 	case O_MCPU:
 		return set_targets(o, v);
 	case O_OPTIONS_FILE:
-		return options_files(o, v);
+		return parse_options_files(o, v);
 	case O_PROC_ATTR:
 		return check_attributes(v);
 	case O_GEN_LIBS:
 		o->gen_libs = true;
 		break;
 	case O_KEEP_DIR:
-		set_option(&o->keep_dir, v);
+		set_option_text(&o->keep_dir, v);
 		o->keep = true;
 		break;
 	case O_KEEP:
@@ -269,7 +269,7 @@ static bool apply_option(struct options *o, enum opt opt, const char *v)
 }
 
 /* Return the value: after '=', or the next word. Moves *i past it. */
-static const char *value_of(const char *eq, int argc, char **argv, int *i)
+static const char *option_value(const char *eq, int argc, char **argv, int *i)
 {
 	if (eq)
 		return eq + 1;
@@ -287,7 +287,7 @@ static bool parse_long(struct options *o, int argc, char **argv, int *i)
 		if (!longs[k].arg && eq)
 			return error("%s: takes no value", argv[*i]);
 		if (longs[k].arg) {
-			v = value_of(eq, argc, argv, i);
+			v = option_value(eq, argc, argv, i);
 			if (!v)
 				return error("%s: needs a value", argv[*i]);
 		}
@@ -346,7 +346,7 @@ static bool parse_one(struct options *o, int argc, char **argv, int *i)
 	}
 }
 
-static bool parse_words(struct options *o, int argc, char **argv)
+static bool parse_dpacc_words(struct options *o, int argc, char **argv)
 {
 	for (int i = 0; i < argc; i++)
 		if (!parse_one(o, argc, argv, &i))
@@ -366,11 +366,11 @@ static bool is_c_source(const char *path)
 
 bool options_parse(struct options *o, int argc, char **argv)
 {
-	set_option(&o->app, "__dpa_a_out");
-	set_option(&o->hostcc, "cc");
-	set_option(&o->devcc, "gcc");
+	set_option_text(&o->app, "__dpa_a_out");
+	set_option_text(&o->hostcc, "cc");
+	set_option_text(&o->devcc, "gcc");
 	o->target = 3;
-	if (!parse_words(o, argc - 1, argv + 1))
+	if (!parse_dpacc_words(o, argc - 1, argv + 1))
 		return false;
 	if (o->help || o->version)
 		return true;

@@ -27,7 +27,7 @@ static bool comma_splits(const char *word, const char *p)
 				strchr("lap", word[2]) && (!word[3] || word[3] == ','));
 }
 
-static void split_words(struct list *l, const char *s, bool commas)
+static void split_shell_words(struct list *l, const char *s, bool commas)
 {
 	char *word = must(malloc(strlen(s) + 1));
 	size_t n = 0;
@@ -58,16 +58,16 @@ static void split_words(struct list *l, const char *s, bool commas)
 
 void list_split(struct list *l, const char *s)
 {
-	split_words(l, s, true);
+	split_shell_words(l, s, true);
 }
 
 void list_words(struct list *l, const char *s)
 {
-	split_words(l, s, false);
+	split_shell_words(l, s, false);
 }
 
 /* Print a word so that a shell accepts it again. */
-static void show_word(const char *w)
+static void show_shell_word(const char *w)
 {
 	static const char safe[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
 				   "-_=+,./:@%^";
@@ -90,7 +90,7 @@ static void show_argv(const struct list *argv)
 	for (size_t i = 0; i < argv->n; i++) {
 		if (i)
 			fputc(' ', stderr);
-		show_word(argv->v[i]);
+		show_shell_word(argv->v[i]);
 	}
 	fputc('\n', stderr);
 }
@@ -153,7 +153,7 @@ bool run(const struct job *j, const struct list *argv, const char *stderr_to)
 	return WIFEXITED(status) && !WEXITSTATUS(status);
 }
 
-static bool copy_to(const char *from, int out)
+static bool copy_file_to(const char *from, int out)
 {
 	int in = open(from, O_RDONLY | O_CLOEXEC);
 	ssize_t n = -1;
@@ -180,7 +180,7 @@ bool replace_file(const struct job *j, const char *from, const char *to)
 		return true;
 	}
 	fd = mkstemp(tmp);
-	ok = fd >= 0 && copy_to(from, fd) && !fchmod(fd, 0666 & ~mask);
+	ok = fd >= 0 && copy_file_to(from, fd) && !fchmod(fd, 0666 & ~mask);
 	if (fd >= 0)
 		ok &= !close(fd);
 	ok = ok && !interrupted && !rename(tmp, to);

@@ -38,7 +38,7 @@ uint32_t tool_number(const char *text, int base, uint32_t max, const char *what)
 }
 
 /* Return whether it is dpa0, or dpaN of a function in the setting. */
-static bool function_of(const char *device, const struct dpa_config *cfg, uint32_t *n)
+static bool parse_device_name(const char *device, const struct dpa_config *cfg, uint32_t *n)
 {
 	char name[32];
 
@@ -59,7 +59,7 @@ uint32_t tool_device(const char *device, char *board, size_t len)
 		tool_die(EXIT_USE, "%s", err);
 	if (!device)
 		tool_die(EXIT_USE, "no device given: use -d dpa0");
-	if (cfg.disable || !function_of(device, &cfg, &n))
+	if (cfg.disable || !parse_device_name(device, &cfg, &n))
 		tool_die(EXIT_FAIL, "no device %s", device);
 	if (cfg.board[0]) {
 		if (snprintf(board, len, "%s", cfg.board) >= (int)len)

@@ -24,7 +24,7 @@ static const struct command {
 	{"partition", "query", partition_query, "", "p", false},
 };
 
-static void print_usage(void)
+static void print_eumgmt_usage(void)
 {
 	puts("Usage: dpaeumgmt eu_group|partition COMMAND -d DEVICE [OPTION...]\n"
 	     "       dpaeumgmt -h|help|version");
@@ -32,7 +32,7 @@ static void print_usage(void)
 
 static void print_help(void)
 {
-	print_usage();
+	print_eumgmt_usage();
 	puts("\nManage the execution units (EUs) of a DPA: partitions of EUs for functions, and\n"
 	     "groups within a partition.\n\n"
 	     "eu_group info     limits of groups\n"
@@ -55,7 +55,7 @@ static void print_help(void)
 	     "\"0-3\"}]}");
 }
 
-static const struct command *find_command(const char *object, const char *verb)
+static const struct command *find_eumgmt_command(const char *object, const char *verb)
 {
 	bool known = false;
 
@@ -97,7 +97,7 @@ static const char **option_slot(struct args *a, int c)
 	}
 }
 
-static void parse_args(const struct command *cmd, int argc, char **argv, struct args *a)
+static void parse_eumgmt_args(const struct command *cmd, int argc, char **argv, struct args *a)
 {
 	static const struct option options[] = {{"dpa_device", required_argument, NULL, 'd'},
 						{"name_group", required_argument, NULL, 'n'},
@@ -132,7 +132,7 @@ static void parse_args(const struct command *cmd, int argc, char **argv, struct 
 			tool_die(EXIT_USE, "%s %s needs -%c", cmd->object, cmd->verb, *n);
 }
 
-static void run_command(const struct command *cmd, struct args *a)
+static void run_eumgmt_command(const struct command *cmd, struct args *a)
 {
 	static struct dpa_eumgmt s;
 	int lock = 0, ret;
@@ -165,7 +165,7 @@ int main(int argc, char **argv)
 	if (argc < 2)
 		tool_die(EXIT_USE, "no command given: see dpaeumgmt help");
 	if (!strcmp(argv[1], "-h") || !strcmp(argv[1], "--help")) {
-		print_usage();
+		print_eumgmt_usage();
 		return 0;
 	}
 	if (!strcmp(argv[1], "help")) {
@@ -176,10 +176,10 @@ int main(int argc, char **argv)
 		puts("dpaeumgmt (dpa) " DPA_VERSION);
 		return 0;
 	}
-	cmd = find_command(argv[1], argv[2]);
-	parse_args(cmd, argc - 2, argv + 2, &a);
+	cmd = find_eumgmt_command(argv[1], argv[2]);
+	parse_eumgmt_args(cmd, argc - 2, argv + 2, &a);
 	a.vhca = tool_device(a.device, a.board, sizeof(a.board));
-	run_command(cmd, &a);
+	run_eumgmt_command(cmd, &a);
 	tool_end();
 	return 0;
 }

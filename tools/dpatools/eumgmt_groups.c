@@ -107,8 +107,8 @@ static uint32_t free_group_id(const struct dpa_eumgmt *s)
 	return id;
 }
 
-static struct dpa_eumgmt_group *add_group(const struct args *a, struct dpa_eumgmt *s,
-					  const char *name, const char *range)
+static struct dpa_eumgmt_group *add_eu_group(const struct args *a, struct dpa_eumgmt *s,
+					     const char *name, const char *range)
 {
 	struct dpa_eumgmt_partition *p = partition_of(s, a->vhca);
 	struct dpa_eumgmt_group g = {.id = free_group_id(s), .partition = p ? p->id : 0};
@@ -128,7 +128,7 @@ static struct dpa_eumgmt_group *add_group(const struct args *a, struct dpa_eumgm
 	return &s->groups[s->num_groups++];
 }
 
-static void take_out(struct dpa_eumgmt *s, struct dpa_eumgmt_group *g)
+static void take_out_group(struct dpa_eumgmt *s, struct dpa_eumgmt_group *g)
 {
 	size_t after = s->num_groups - (size_t)(g - s->groups) - 1;
 
@@ -163,7 +163,7 @@ void group_info(const struct args *a, struct dpa_eumgmt *s)
 
 void group_create(const struct args *a, struct dpa_eumgmt *s)
 {
-	const struct dpa_eumgmt_group *g = add_group(a, s, a->name, a->range);
+	const struct dpa_eumgmt_group *g = add_eu_group(a, s, a->name, a->range);
 
 	printf("Group created successfully-\n");
 	print_group(g);
@@ -180,7 +180,7 @@ void group_destroy(const struct args *a, struct dpa_eumgmt *s)
 		printf("Group with group name: %s, was destroyed successfully\n", g->name);
 	else
 		printf("Group with group id: %u, was destroyed successfully\n", g->id);
-	take_out(s, g);
+	take_out_group(s, g);
 }
 
 void group_query(const struct args *a, struct dpa_eumgmt *s)
@@ -216,11 +216,11 @@ void group_apply(const struct args *a, struct dpa_eumgmt *s)
 		tool_die(EXIT_FAIL, "%s: there is no list \"eu_groups\"", a->file);
 	for (uint32_t i = s->num_groups; i-- > 0;)
 		if (s->groups[i].partition == partition)
-			take_out(s, &s->groups[i]);
+			take_out_group(s, &s->groups[i]);
 	for (size_t i = 0; i < json_object_array_length(list); i++) {
 		struct json_object *o = json_object_array_get_idx(list, i);
 
-		add_group(a, s, text_of(o, "name", a->file, i), text_of(o, "range", a->file, i));
+		add_eu_group(a, s, text_of(o, "name", a->file, i), text_of(o, "range", a->file, i));
 	}
 	json_object_put(root);
 	print_all(a, s);

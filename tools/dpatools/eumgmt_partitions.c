@@ -39,7 +39,7 @@ static void add_vhcas(struct dpa_eumgmt_partition *p, uint32_t first, uint32_t l
 }
 
 /* Parse numbers and ranges with commas between. */
-static void parse_vhcas(const char *list, struct dpa_eumgmt_partition *p)
+static void parse_vhca_list(const char *list, struct dpa_eumgmt_partition *p)
 {
 	char copy[512], *save, *dash;
 
@@ -108,7 +108,7 @@ void partition_create(const struct args *a, struct dpa_eumgmt *s)
 {
 	struct dpa_eumgmt_partition p = {.id = free_partition_id(s)};
 
-	parse_vhcas(a->vhcas, &p);
+	parse_vhca_list(a->vhcas, &p);
 	parse_range(a->range, &p.eus);
 	p.max_groups = tool_number(a->max_groups, 10, DPA_EUMGMT_GROUPS, "number of groups");
 	check_new(s, &p);

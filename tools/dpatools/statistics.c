@@ -35,7 +35,7 @@ static void statistics_help(void)
 	     "ended while they were collected, where the machine counts them: else n/a.");
 }
 
-static void parse_options(int argc, char **argv, struct options *o)
+static void parse_statistics_options(int argc, char **argv, struct options *o)
 {
 	static const struct option options[] = {{"device", required_argument, NULL, 'd'},
 						{"pid", required_argument, NULL, 'p'},
@@ -140,7 +140,7 @@ int main(int argc, char **argv)
 	}
 	if (argc < 2 || strcmp(argv[1], "collect"))
 		tool_die(EXIT_USE, "the command is collect: see dpa-statistics --help");
-	parse_options(argc - 1, argv + 1, &o);
+	parse_statistics_options(argc - 1, argv + 1, &o);
 	tool_device(o.device, board, sizeof(board));
 	n = view_open(board, o.device, views);
 	if (o.one) {

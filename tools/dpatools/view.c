@@ -11,7 +11,7 @@
 #include <unistd.h>
 #include "view.h"
 
-static uint64_t load_counter(const _Atomic uint64_t *n)
+static uint64_t load_eu_counter(const _Atomic uint64_t *n)
 {
 	return atomic_load_explicit(n, memory_order_relaxed);
 }
@@ -120,7 +120,7 @@ static void add_active(const struct view *v, uint32_t index, struct view_task *t
 
 		if (atomic_load_explicit(&e->task, memory_order_acquire) != index + 1)
 			continue;
-		since = load_counter(&e->since_ns);
+		since = load_eu_counter(&e->since_ns);
 		if (now > since)
 			t->ns += now - since;
 		t->active++;
@@ -130,7 +130,7 @@ static void add_active(const struct view *v, uint32_t index, struct view_task *t
 
 static uint64_t counter_minus(const _Atomic uint64_t *n, const _Atomic uint64_t *base)
 {
-	uint64_t b = load_counter(base), a = load_counter(n);
+	uint64_t b = load_eu_counter(base), a = load_eu_counter(n);
 
 	return a > b ? a - b : 0;
 }
@@ -147,12 +147,12 @@ bool view_task(const struct view *v, uint32_t index, struct view_task *t)
 	t->context = e->context;
 	t->eu = atomic_load_explicit(&e->eu, memory_order_relaxed);
 	t->runs = counter_minus(&e->runs, &e->base_runs);
-	t->ns = load_counter(&e->ns);
+	t->ns = load_eu_counter(&e->ns);
 	t->counted = counter_minus(&e->counted, &e->base_counted) > 0;
 	t->cycles = counter_minus(&e->cycles, &e->base_cycles);
 	t->instructions = counter_minus(&e->instructions, &e->base_instructions);
 	add_active(v, index, t);
-	t->ns = t->ns > load_counter(&e->base_ns) ? t->ns - load_counter(&e->base_ns) : 0;
+	t->ns = t->ns > load_eu_counter(&e->base_ns) ? t->ns - load_eu_counter(&e->base_ns) : 0;
 	memcpy(t->name, e->name, sizeof(t->name) - 1);
 	t->failed = atomic_load_explicit(&e->failed, memory_order_acquire);
 	if (t->failed)
@@ -162,7 +162,7 @@ bool view_task(const struct view *v, uint32_t index, struct view_task *t)
 
 static void set_base(_Atomic uint64_t *base, const _Atomic uint64_t *n)
 {
-	atomic_store_explicit(base, load_counter(n), memory_order_relaxed);
+	atomic_store_explicit(base, load_eu_counter(n), memory_order_relaxed);
 }
 
 /* Reset. A run in progress counts from now: its time so far becomes part of the base. */
@@ -177,7 +177,7 @@ void view_reset(struct view *v)
 		set_base(&e->base_instructions, &e->instructions);
 		set_base(&e->base_counted, &e->counted);
 		add_active(v, i, &now);
-		atomic_store_explicit(&e->base_ns, load_counter(&e->ns) + now.ns,
+		atomic_store_explicit(&e->base_ns, load_eu_counter(&e->ns) + now.ns,
 				      memory_order_relaxed);
 	}
 }

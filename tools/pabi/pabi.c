@@ -44,7 +44,7 @@ int pabi_of_library(const char *path)
 	return n;
 }
 
-static int by_value(const void *a, const void *b)
+static int by_pabi_number(const void *a, const void *b)
 {
 	return *(const int *)a - *(const int *)b;
 }
@@ -61,7 +61,7 @@ size_t pabi_providers_in(const char *dir, char *buf, size_t len)
 			n++;
 	if (d)
 		closedir(d);
-	qsort(found, n, sizeof(found[0]), by_value);
+	qsort(found, n, sizeof(found[0]), by_pabi_number);
 	for (; fit < n && at + 16 < len; fit++)
 		at += (size_t)snprintf(buf + at, len - at, "%s%d", at ? ", " : "", found[fit]);
 	return fit;
