@@ -73,7 +73,7 @@ static bool parse_only(const char **s, enum dpa_fault_only *only)
 	return false;
 }
 
-static int find_key(const char *s, size_t len)
+static int find_fault_key(const char *s, size_t len)
 {
 	static const char *const others[] = {"seed", "qpn", "only"};
 
@@ -87,7 +87,7 @@ static int find_key(const char *s, size_t len)
 	return -1;
 }
 
-static bool parse_value(const char **s, int key, struct dpa_fault_spec *f)
+static bool parse_fault_value(const char **s, int key, struct dpa_fault_spec *f)
 {
 	switch (key) {
 	case KEY_SEED:
@@ -117,13 +117,13 @@ bool dpa_fault_parse(const char *text, struct dpa_fault_spec *out)
 	}
 	for (;;) {
 		size_t len = strcspn(text, "=");
-		int key = find_key(text, len);
+		int key = find_fault_key(text, len);
 
 		if (key < 0 || text[len] != '=' || (seen & 1u << key))
 			return false;
 		seen |= 1u << key;
 		text += len + 1;
-		if (!parse_value(&text, key, &f))
+		if (!parse_fault_value(&text, key, &f))
 			return false;
 		if (*text == '\0')
 			break;
@@ -134,7 +134,7 @@ bool dpa_fault_parse(const char *text, struct dpa_fault_spec *out)
 	return true;
 }
 
-static void rate_text(uint32_t ppm, char *buf, size_t len)
+static void fault_rate_text(uint32_t ppm, char *buf, size_t len)
 {
 	int n = snprintf(buf, len, "%u.%04u", ppm / 10000, ppm % 10000);
 
@@ -156,7 +156,7 @@ void dpa_fault_text(const struct dpa_fault_spec *f, char *buf, size_t len)
 	for (int i = 0; i < DPA_FAULT_KINDS && at < len; i++) {
 		if (!f->ppm[i])
 			continue;
-		rate_text(f->ppm[i], r, sizeof(r));
+		fault_rate_text(f->ppm[i], r, sizeof(r));
 		at += (size_t)snprintf(buf + at, len - at, "%s%s=%s", at ? "," : "", rate_names[i],
 				       r);
 		if (i == DPA_FAULT_DELAY && at < len)

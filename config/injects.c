@@ -87,7 +87,7 @@ static bool take_effect(const char **s, struct dpa_inject_rule *r)
 	       (r->time || r->line == DPA_INJECT_COMP);
 }
 
-static bool take_qpn(const char **s, uint32_t *qpn)
+static bool take_rule_qpn(const char **s, uint32_t *qpn)
 {
 	uint64_t v = 0;
 	int digits = 0;
@@ -118,7 +118,7 @@ static bool take_prog(const char **s, char prog[DPA_INJECT_PROG])
 	return true;
 }
 
-static bool take_value(const char **s, enum key key, struct dpa_inject_rule *r)
+static bool take_rule_value(const char **s, enum key key, struct dpa_inject_rule *r)
 {
 	switch (key) {
 	case KEY_N:
@@ -141,7 +141,7 @@ static bool take_value(const char **s, enum key key, struct dpa_inject_rule *r)
 	case KEY_TO:
 		return take_value_of(s, dpa_inject_states, &r->to);
 	case KEY_QPN:
-		return take_qpn(s, &r->qpn);
+		return take_rule_qpn(s, &r->qpn);
 	case KEY_OP:
 		return take_value_of(s, dpa_inject_opcodes, &r->op);
 	case KEYS:
@@ -177,7 +177,7 @@ bool dpa_inject_status_fits(int status, bool receive)
 }
 
 /* True if a peer can ask for it: the other opcodes are of receives, or of no message. */
-static bool is_request(int op)
+static bool is_request_opcode(int op)
 {
 	return op < 128 && op != DPA_INJECT_BIND_MW && op != DPA_INJECT_LOCAL_INV;
 }
@@ -197,7 +197,7 @@ static bool keys_fit(const struct dpa_inject_rule *r, unsigned seen)
 		return false;
 	if (HAS(seen, KEY_OP) && !queued)
 		return false;
-	if (HAS(seen, KEY_OP) && r->line == DPA_INJECT_PEER && !is_request(r->op))
+	if (HAS(seen, KEY_OP) && r->line == DPA_INJECT_PEER && !is_request_opcode(r->op))
 		return false;
 	if (HAS(seen, KEY_OP) && r->line == DPA_INJECT_WC &&
 	    !dpa_inject_status_fits(r->effect, r->op & 128))
@@ -206,7 +206,7 @@ static bool keys_fit(const struct dpa_inject_rule *r, unsigned seen)
 }
 
 /* Of a port, its addresses and the device: these need no completion and no request. */
-static bool by_time(const struct dpa_inject_rule *r)
+static bool is_rule_by_time(const struct dpa_inject_rule *r)
 {
 	if (!r->after)
 		return false;
@@ -235,12 +235,12 @@ static bool take_rule(const char **s, struct dpa_inject_rule *out)
 			return false;
 		seen |= 1u << key;
 		*s += len + 1;
-		if (!take_value(s, (enum key)key, &r))
+		if (!take_rule_value(s, (enum key)key, &r))
 			return false;
 	}
 	if (!keys_fit(&r, seen))
 		return false;
-	if (!r.n && !r.ppm && !by_time(&r))
+	if (!r.n && !r.ppm && !is_rule_by_time(&r))
 		r.n = 1;
 	if (!r.times)
 		r.times = r.ppm ? DPA_INJECT_FOREVER : 1;
@@ -374,7 +374,7 @@ static void put_where(struct dpa_units_out *o, const struct dpa_inject_rule *r)
 		dpa_units_put(o, ",prog=%s", r->prog);
 }
 
-static void put_rule(struct dpa_units_out *o, const struct dpa_inject_rule *r)
+static void put_inject_rule(struct dpa_units_out *o, const struct dpa_inject_rule *r)
 {
 	bool call = r->line == DPA_INJECT_CALL;
 
@@ -391,7 +391,7 @@ void dpa_inject_rule_text(const struct dpa_inject_rule *r, char *buf, size_t len
 {
 	struct dpa_units_out o = {.buf = buf, .len = len};
 
-	put_rule(&o, r);
+	put_inject_rule(&o, r);
 }
 
 void dpa_inject_text(const struct dpa_inject_spec *f, char *buf, size_t len)
@@ -402,7 +402,7 @@ void dpa_inject_text(const struct dpa_inject_spec *f, char *buf, size_t len)
 	for (uint32_t i = 0; f->set && i < f->num; i++) {
 		if (i)
 			dpa_units_put(&o, "+");
-		put_rule(&o, &f->rule[i]);
+		put_inject_rule(&o, &f->rule[i]);
 	}
 	if (f->set && f->num && f->seed)
 		dpa_units_put(&o, "+seed=%llu", (unsigned long long)f->seed);

@@ -524,7 +524,7 @@ bool dpa_knob_set(const struct dpa_knob *k, struct dpa_config *cfg, const char *
 	return false;
 }
 
-static void place_text(const struct dpa_cfg_place *p, char *buf, size_t len)
+static void placement_text(const struct dpa_cfg_place *p, char *buf, size_t len)
 {
 	static const char *const kinds[] = {"auto", "inline", "eu"};
 	char sep = ':';
@@ -560,7 +560,7 @@ void dpa_knob_value(const struct dpa_knob *k, const struct dpa_config *cfg, char
 		snprintf(buf, len, "%s", (const char *)field);
 		break;
 	case DPA_KNOB_PLACE:
-		place_text(field, buf, len);
+		placement_text(field, buf, len);
 		break;
 	case DPA_KNOB_FAULT:
 		dpa_fault_text(field, buf, len);

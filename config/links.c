@@ -10,7 +10,7 @@
 enum key { KEY_PEER, KEY_RATE, KEY_DELAY, KEY_QUEUE, KEY_ECN, KEY_PFC, KEY_SEED, KEYS };
 static const char *const names[KEYS] = {"peer", "rate", "delay", "queue", "ecn", "pfc", "seed"};
 
-static int find_key(const char *s, size_t len)
+static int find_link_key(const char *s, size_t len)
 {
 	for (int i = 0; i < KEYS; i++)
 		if (strlen(names[i]) == len && memcmp(names[i], s, len) == 0)
@@ -52,7 +52,7 @@ static bool parse_peer(const char **s, struct dpa_link_rule *r)
 	       inet_pton(AF_INET6, addr, r->peer) == 1;
 }
 
-static bool parse_value(const char **s, int key, struct dpa_link_rule *r, uint64_t *seed)
+static bool parse_link_value(const char **s, int key, struct dpa_link_rule *r, uint64_t *seed)
 {
 	switch (key) {
 	case KEY_PEER:
@@ -76,7 +76,7 @@ static bool parse_value(const char **s, int key, struct dpa_link_rule *r, uint64
 static bool parse_item(const char **s, struct dpa_link_rule *r, uint64_t *seed, unsigned *seen)
 {
 	size_t len = strcspn(*s, "=,+");
-	int key = find_key(*s, len);
+	int key = find_link_key(*s, len);
 
 	if (key < 0 || (*seen & 1u << key) || ((*s)[len] == '=') == (key == KEY_PFC))
 		return false;
@@ -87,7 +87,7 @@ static bool parse_item(const char **s, struct dpa_link_rule *r, uint64_t *seed, 
 		return true;
 	}
 	++*s;
-	return parse_value(s, key, r, seed);
+	return parse_link_value(s, key, r, seed);
 }
 
 /* Marks and PFC need a queue; a rule without effect is an error. */
@@ -171,7 +171,7 @@ static void put_unit(struct dpa_units_out *o, uint64_t v, uint64_t step, const c
 	dpa_units_put(o, "%llu%s", (unsigned long long)v, units[u]);
 }
 
-static void put_bytes(struct dpa_units_out *o, uint64_t v)
+static void put_byte_size(struct dpa_units_out *o, uint64_t v)
 {
 	put_unit(o, v, 1024, (const char *const[4]){"", "K", "M", NULL});
 }
@@ -184,7 +184,7 @@ static void put_share(struct dpa_units_out *o, uint32_t ppm)
 		dpa_units_put(o, "%u%%", ppm / 10000);
 }
 
-static void put_rule(struct dpa_units_out *o, const struct dpa_link_rule *r)
+static void put_link_rule(struct dpa_units_out *o, const struct dpa_link_rule *r)
 {
 	char addr[INET6_ADDRSTRLEN];
 	bool v4 = !memcmp(r->peer, "\0\0\0\0\0\0\0\0\0\0\xff\xff", 12);
@@ -208,12 +208,12 @@ static void put_rule(struct dpa_units_out *o, const struct dpa_link_rule *r)
 	if (!r->rate)
 		return;
 	dpa_units_put(o, ",queue=");
-	put_bytes(o, r->queue);
+	put_byte_size(o, r->queue);
 	if (r->ecn_max) {
 		dpa_units_put(o, ",ecn=");
-		put_bytes(o, r->ecn_min);
+		put_byte_size(o, r->ecn_min);
 		dpa_units_put(o, ":");
-		put_bytes(o, r->ecn_max);
+		put_byte_size(o, r->ecn_max);
 		dpa_units_put(o, ":");
 		put_share(o, r->ecn_ppm);
 	}
@@ -227,7 +227,7 @@ void dpa_link_text(const struct dpa_link_spec *l, char *buf, size_t len)
 	dpa_units_put(&o, "%s", l->set && !l->n ? "off" : "");
 	for (uint32_t i = 0; i < l->n; i++) {
 		dpa_units_put(&o, "%s", i ? "+" : "");
-		put_rule(&o, &l->rule[i]);
+		put_link_rule(&o, &l->rule[i]);
 	}
 	if (l->n && l->seed)
 		dpa_units_put(&o, ",seed=%llu", (unsigned long long)l->seed);

@@ -88,8 +88,8 @@ static int unknown_key(const char *path, unsigned line, const char *key, char *e
 	return put_error(err, errlen, "%s:%u: unknown key '%s': remove the line", path, line, key);
 }
 
-static int parse_line(struct dpa_config *cfg, const char *path, unsigned line, char *text,
-		      char *err, size_t errlen)
+static int parse_config_line(struct dpa_config *cfg, const char *path, unsigned line, char *text,
+			     char *err, size_t errlen)
 {
 	const struct dpa_knob *k;
 	char *eq, *key, *value;
@@ -132,7 +132,7 @@ int dpa_config_file(struct dpa_config *cfg, const char *path, char *err, size_t 
 					"%s:%u: longer than %d characters: shorten the line", path,
 					line, LINE_MAX_LEN - 2);
 		else
-			ret = parse_line(cfg, path, line, text, err, errlen);
+			ret = parse_config_line(cfg, path, line, text, err, errlen);
 	}
 	if (!ret && ferror(f)) /* for example, a folder */
 		ret = put_error(err, errlen, "%s:%u: cannot be read: is it a text file?", path,
