@@ -7,7 +7,7 @@
 #include "preload.h"
 
 /* Returns the errno for a path of ours: ENODATA if it exists. */
-static int error_of(const struct pl_path *p, const char *path, int flags)
+static int attr_error_of(const struct pl_path *p, const char *path, int flags)
 {
 	struct stat st;
 
@@ -29,7 +29,7 @@ static PL_OUT_OF_LINE ssize_t get_ours(__typeof__(&getxattr) real, int flags, co
 	case PL_MERGE:
 		return real(p.at, name, value, size);
 	default:
-		errno = error_of(&p, path, flags);
+		errno = attr_error_of(&p, path, flags);
 		return -1;
 	}
 }
@@ -47,7 +47,7 @@ static PL_OUT_OF_LINE ssize_t list_ours(__typeof__(&listxattr) real, int flags, 
 	case PL_MERGE:
 		return real(p.at, list, size);
 	default:
-		err = error_of(&p, path, flags);
+		err = attr_error_of(&p, path, flags);
 		if (err == ENODATA)
 			return 0;
 		errno = err;

@@ -228,7 +228,7 @@ typedef int filter_fn(const struct dirent *);
 typedef int compare_fn(const struct dirent **, const struct dirent **);
 
 /* Copies an entry to the end of the list, which grows by doubling. */
-static bool append_entry(struct dirent ***list, size_t num, const struct dirent *ent)
+static bool append_dirent(struct dirent ***list, size_t num, const struct dirent *ent)
 {
 	struct dirent *copy;
 
@@ -261,7 +261,7 @@ static PL_OUT_OF_LINE int scan_dir(DIR *dir, struct dirent ***list, filter_fn *f
 	while (errno = 0, ent = readdir(dir)) {
 		if (filter && !filter(ent))
 			continue;
-		if (!append_entry(&found, num, ent))
+		if (!append_dirent(&found, num, ent))
 			break; /* ENOMEM */
 		num++;
 	}

@@ -41,7 +41,7 @@ static bool add_extra(void *arg, const char *name, unsigned char type)
 }
 
 /* True if the stream itself shows this entry. */
-static bool is_in(const char *folder, const char *name)
+static bool is_in_folder(const char *folder, const char *name)
 {
 	char at[2 * PATH_MAX], target[1];
 
@@ -49,7 +49,7 @@ static bool is_in(const char *folder, const char *name)
 	return pl_exists(at) || syscall(SYS_readlinkat, AT_FDCWD, at, target, sizeof(target)) >= 0;
 }
 
-static bool add_layer(const struct pl_path *p, unsigned layer, struct pl_extra **x)
+static bool add_extra_layer(const struct pl_path *p, unsigned layer, struct pl_extra **x)
 {
 	char at[2 * PATH_MAX];
 	struct dirent *ent;
@@ -63,7 +63,7 @@ static bool add_layer(const struct pl_path *p, unsigned layer, struct pl_extra *
 		return true;
 	while (ok && (ent = PL_NEXT(readdir)(dir)))
 		if (strcmp(ent->d_name, ".") != 0 && strcmp(ent->d_name, "..") != 0 &&
-		    !is_in(p->at, ent->d_name))
+		    !is_in_folder(p->at, ent->d_name))
 			ok = add_extra(x, ent->d_name, ent->d_type);
 	PL_NEXT(closedir)(dir);
 	return ok;
@@ -78,7 +78,7 @@ static bool add_nodes(const struct pl_path *p, struct pl_extra **x)
 		return true;
 	for (unsigned f = 0; ok && f < pl_functions(); f++) {
 		pl_entry_name(PL_UVERBS, f, name, sizeof(name));
-		ok = is_in(p->at, name) || add_extra(x, name, DT_CHR);
+		ok = is_in_folder(p->at, name) || add_extra(x, name, DT_CHR);
 	}
 	return ok;
 }
@@ -99,7 +99,7 @@ struct pl_extra *pl_extra_find(const struct pl_path *p)
 		ok = add_nodes(p, &x);
 	else
 		for (unsigned i = 0; ok && p->layers >> i; i++)
-			ok = !(p->layers >> i & 1) || add_layer(p, i, &x);
+			ok = !(p->layers >> i & 1) || add_extra_layer(p, i, &x);
 	ok = ok && (p->root != PL_SYS || pl_live_entries(p->rest, add_extra, &x));
 	if (ok && x->num)
 		return x;

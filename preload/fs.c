@@ -56,7 +56,7 @@ PL_EXPORT int statfs(const char *path, struct statfs *fs)
 }
 
 /* True for a folder or file of the tree, or a file that was created at open. */
-static PL_OUT_OF_LINE bool is_shown(int fd)
+static PL_OUT_OF_LINE bool is_fd_shown(int fd)
 {
 	char path[PATH_MAX];
 	const char *root;
@@ -71,7 +71,7 @@ static PL_OUT_OF_LINE bool is_shown(int fd)
 
 PL_EXPORT int fstatfs(int fd, struct statfs *fs)
 {
-	if (atomic_load_explicit(&pl_seen, memory_order_relaxed) && is_shown(fd))
+	if (atomic_load_explicit(&pl_seen, memory_order_relaxed) && is_fd_shown(fd))
 		return sysfs_stat(fs);
 	return PL_NEXT(fstatfs)(fd, fs);
 }
@@ -114,7 +114,7 @@ PL_EXPORT int fstatvfs(int fd, struct statvfs *v)
 {
 	struct statfs fs;
 
-	if (!atomic_load_explicit(&pl_seen, memory_order_relaxed) || !is_shown(fd))
+	if (!atomic_load_explicit(&pl_seen, memory_order_relaxed) || !is_fd_shown(fd))
 		return PL_NEXT(fstatvfs)(fd, v);
 	return sysfs_stat(&fs) ? -1 : fill_statvfs(v, &fs);
 }

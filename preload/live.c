@@ -43,7 +43,7 @@ static const char *in_pci(const char *rest, unsigned *function)
 }
 
 /* Returns what follows the folder of the RDMA device, for example "/ports/1". */
-static const char *in_device(const char *pci, unsigned function)
+static const char *path_in_device(const char *pci, unsigned function)
 {
 	char folder[48] = "/infiniband/";
 	size_t n = strlen(folder);
@@ -113,7 +113,7 @@ const char *pl_live_name(const char *rest, unsigned *function)
 		return NULL;
 	if (one_of(pci + 1, pci_files))
 		return pci + 1;
-	dev = in_device(pci, *function);
+	dev = path_in_device(pci, *function);
 	if (!dev || *dev == '\0')
 		return NULL;
 	if (one_of(dev + 1, device_files))
@@ -200,7 +200,7 @@ bool pl_live_entries(const char *rest, pl_add_fn *add, void *arg)
 		return add(arg, "config", DT_REG);
 	if (strcmp(pci, "/net") == 0)
 		return add_netdevs(function, add, arg);
-	dev = in_device(pci, function);
+	dev = path_in_device(pci, function);
 	port = dev ? pl_below(dev, "/ports/1") : NULL;
 	return port && *port ? add_port_entries(port + 1, function, add, arg) : true;
 }

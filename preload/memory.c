@@ -78,18 +78,18 @@ static inline int ask_more(enum dpa_memory_call call, const void *addr, size_t l
 	return ask_device(call, at, length, more);
 }
 
-static inline int ask(enum dpa_memory_call call, const void *addr, size_t length)
+static inline int ask_about_range(enum dpa_memory_call call, const void *addr, size_t length)
 {
 	return ask_more(call, addr, length, 0);
 }
 
 /* The same, for calls whose answer is no errno: they happen in any case. */
-static inline void tell(const void *addr, size_t length)
+static inline void tell_about_range(const void *addr, size_t length)
 {
-	(void)ask(DPA_MEMORY_CHANGE, addr, length);
+	(void)ask_about_range(DPA_MEMORY_CHANGE, addr, length);
 }
 
-static int fail(int err)
+static int fail_with(int err)
 {
 	errno = err;
 	return -1;
@@ -131,14 +131,14 @@ static int ask_advice(const void *addr, size_t length, int *advice)
 	case MADV_FREE:
 		if (!takes_emptying(addr, length, *advice))
 			return DPA_MEMORY_PASS;
-		ret = ask(DPA_MEMORY_EMPTY, addr, length);
+		ret = ask_about_range(DPA_MEMORY_EMPTY, addr, length);
 		if (ret != DPA_MEMORY_EMPTIED)
 			return ret;
 		if (*advice == MADV_FREE)
 			*advice = MADV_DONTNEED;
 		return DPA_MEMORY_PASS;
 	case MADV_REMOVE:
-		return ask(DPA_MEMORY_REMOVE, addr, length);
+		return ask_about_range(DPA_MEMORY_REMOVE, addr, length);
 	case MADV_NORMAL:
 	case MADV_RANDOM:
 	case MADV_SEQUENTIAL:
@@ -153,7 +153,7 @@ static int ask_advice(const void *addr, size_t length, int *advice)
 		return DPA_MEMORY_PASS;
 	default:
 		atomic_store_explicit(&dpa_memory_watch.special, 1, memory_order_relaxed);
-		return ask(DPA_MEMORY_PRIVATE, addr, length);
+		return ask_about_range(DPA_MEMORY_PRIVATE, addr, length);
 	}
 }
 
@@ -167,7 +167,7 @@ static int kernel_advise(void *addr, size_t length, int advice)
 static PL_OUT_OF_LINE int free_again(void *addr, size_t length, int err)
 {
 	if (!pl_is_placed(addr, length))
-		return fail(EINVAL);
+		return fail_with(EINVAL);
 	errno = err;
 	return kernel_advise(addr, length, MADV_DONTNEED);
 }
@@ -177,7 +177,7 @@ PL_EXPORT int madvise(void *addr, size_t length, int advice)
 	int before = errno, err = ask_advice(addr, length, &advice), ret;
 
 	if (__builtin_expect(err, 0))
-		return fail(err);
+		return fail_with(err);
 	ret = kernel_advise(addr, length, advice);
 	if (__builtin_expect(ret && advice == MADV_FREE && errno == EINVAL, 0))
 		return free_again(addr, length, before);
@@ -185,7 +185,7 @@ PL_EXPORT int madvise(void *addr, size_t length, int advice)
 }
 
 /* Linux 6.13 takes what empties memory of the process itself. */
-static PL_OUT_OF_LINE bool is_self(int pidfd)
+static PL_OUT_OF_LINE bool is_self_pidfd(int pidfd)
 {
 	char path[64], text[512], *pid;
 	long fd, n;
@@ -222,9 +222,9 @@ static ssize_t empty_done(const struct iovec *iov, size_t done, int advice)
 
 	for (; left; left -= n, iov++) {
 		n = iov->iov_len < left ? iov->iov_len : left;
-		ret = n ? ask(DPA_MEMORY_EMPTY, iov->iov_base, n) : DPA_MEMORY_PASS;
+		ret = n ? ask_about_range(DPA_MEMORY_EMPTY, iov->iov_base, n) : DPA_MEMORY_PASS;
 		if (ret != DPA_MEMORY_PASS && ret != DPA_MEMORY_EMPTIED)
-			return left < done ? (ssize_t)(done - left) : fail(ret);
+			return left < done ? (ssize_t)(done - left) : fail_with(ret);
 		if (n)
 			(void)syscall(SYS_madvise, iov->iov_base, n, advice);
 	}
@@ -232,7 +232,7 @@ static ssize_t empty_done(const struct iovec *iov, size_t done, int advice)
 }
 
 /* The kernel reads the ranges first; where it cannot, this does not. */
-static ssize_t empty(int pidfd, const struct iovec *iov, size_t n, int advice)
+static ssize_t empty_ranges(int pidfd, const struct iovec *iov, size_t n, int advice)
 {
 	ssize_t done = kernel_advises(pidfd, iov, n, advice, 0);
 
@@ -240,9 +240,9 @@ static ssize_t empty(int pidfd, const struct iovec *iov, size_t n, int advice)
 }
 
 /* Memory that is shared, or was: the kernel refuses MADV_FREE there. */
-static bool is_shared(const struct iovec *iov)
+static bool is_range_shared(const struct iovec *iov)
 {
-	return ask(DPA_MEMORY_REMOVE, iov->iov_base, iov->iov_len) == EINVAL ||
+	return ask_about_range(DPA_MEMORY_REMOVE, iov->iov_base, iov->iov_len) == EINVAL ||
 	       pl_is_placed(iov->iov_base, iov->iov_len);
 }
 
@@ -263,9 +263,9 @@ static ssize_t empty_later(int pidfd, const struct iovec *iov, size_t n)
 		all += (ssize_t)left;
 		for (; n && iov->iov_len <= left; n--, iov++)
 			left -= iov->iov_len;
-		if (!n || left || !is_shared(iov))
+		if (!n || left || !is_range_shared(iov))
 			return all || done >= 0 ? all : done;
-		done = empty(pidfd, iov, 1, MADV_DONTNEED);
+		done = empty_ranges(pidfd, iov, 1, MADV_DONTNEED);
 		if (done < 0)
 			return all ? all : done;
 		all += done;
@@ -288,7 +288,7 @@ static ssize_t advise_each(int pidfd, const struct iovec *iov, size_t n, int adv
 		err = ask_advice(iov[i].iov_base, iov[i].iov_len, &advice);
 		i += !err;
 	}
-	return err && !i ? fail(err) : kernel_advises(pidfd, iov, i, advice, 0);
+	return err && !i ? fail_with(err) : kernel_advises(pidfd, iov, i, advice, 0);
 }
 
 PL_EXPORT ssize_t process_madvise(int pidfd, const struct iovec *iov, size_t n, int advice,
@@ -300,18 +300,18 @@ PL_EXPORT ssize_t process_madvise(int pidfd, const struct iovec *iov, size_t n, 
 	int err = errno;
 	ssize_t done;
 
-	if (!any || !usual || !is_self(pidfd)) {
+	if (!any || !usual || !is_self_pidfd(pidfd)) {
 		errno = err;
 		done = kernel_advises(pidfd, iov, n, advice, flags);
 		if (any || !usual || done >= 0 || errno != EINVAL || advice != MADV_FREE)
 			return done;
-		if (!is_self(pidfd))
-			return fail(EINVAL);
+		if (!is_self_pidfd(pidfd))
+			return fail_with(EINVAL);
 	}
 	if (advice == MADV_FREE)
 		done = empty_later(pidfd, iov, n);
 	else if (advice == MADV_DONTNEED || advice == MADV_DONTNEED_LOCKED)
-		done = empty(pidfd, iov, n, advice);
+		done = empty_ranges(pidfd, iov, n, advice);
 	else
 		done = advise_each(pidfd, iov, n, advice);
 	if (done >= 0)
@@ -324,7 +324,7 @@ PL_EXPORT ssize_t process_madvise(int pidfd, const struct iovec *iov, size_t n, 
 PL_EXPORT void *mmap(void *addr, size_t length, int prot, int flags, int fd, off_t off)
 {
 	if (flags & MAP_FIXED)
-		tell(addr, length);
+		tell_about_range(addr, length);
 	return next.mmap ? next.mmap(addr, length, prot, flags, fd, off)
 			 : (void *)syscall(SYS_mmap, addr, length, prot, flags, fd, off);
 }
@@ -334,20 +334,20 @@ PL_EXPORT void *mmap64(void *addr, size_t length, int prot, int flags, int fd, o
 
 PL_EXPORT int munmap(void *addr, size_t length)
 {
-	tell(addr, length);
+	tell_about_range(addr, length);
 	return next.munmap ? next.munmap(addr, length) : (int)syscall(SYS_munmap, addr, length);
 }
 
 PL_EXPORT int mprotect(void *addr, size_t length, int prot)
 {
-	tell(addr, length);
+	tell_about_range(addr, length);
 	return next.mprotect ? next.mprotect(addr, length, prot)
 			     : (int)syscall(SYS_mprotect, addr, length, prot);
 }
 
 PL_EXPORT int pkey_mprotect(void *addr, size_t length, int prot, int pkey)
 {
-	tell(addr, length);
+	tell_about_range(addr, length);
 	return next.pkey_mprotect ? next.pkey_mprotect(addr, length, prot, pkey)
 				  : (int)syscall(SYS_pkey_mprotect, addr, length, prot, pkey);
 }
@@ -359,7 +359,7 @@ PL_EXPORT int pkey_mprotect(void *addr, size_t length, int prot, int pkey)
 static int ask_move(const void *addr, size_t old_len, size_t new_len, int flags)
 {
 	if (!old_len || flags & 4 /* MREMAP_DONTUNMAP */)
-		return ask(DPA_MEMORY_PRIVATE, addr, old_len ? old_len : 1);
+		return ask_about_range(DPA_MEMORY_PRIVATE, addr, old_len ? old_len : 1);
 	return ask_more(DPA_MEMORY_MOVE, addr, old_len, new_len > old_len ? new_len - old_len : 0);
 }
 
@@ -372,7 +372,7 @@ PL_EXPORT void *mremap(void *addr, size_t old_len, size_t new_len, int flags, ..
 		va_start(ap, flags);
 		to = va_arg(ap, void *);
 		va_end(ap);
-		tell(to, new_len);
+		tell_about_range(to, new_len);
 	}
 	if (__builtin_expect(ask_move(addr, old_len, new_len, flags), 0)) {
 		errno = ENOMEM;
@@ -386,29 +386,29 @@ PL_EXPORT void *mremap(void *addr, size_t old_len, size_t new_len, int flags, ..
 
 PL_EXPORT int mlock(const void *addr, size_t length)
 {
-	int err = ask(DPA_MEMORY_PRIVATE, addr, length);
+	int err = ask_about_range(DPA_MEMORY_PRIVATE, addr, length);
 
 	if (__builtin_expect(err, 0))
-		return fail(err);
+		return fail_with(err);
 	return next.mlock ? next.mlock(addr, length) : (int)syscall(SYS_mlock, addr, length);
 }
 
 PL_EXPORT int mlock2(const void *addr, size_t length, unsigned flags)
 {
-	int err = ask(DPA_MEMORY_PRIVATE, addr, length);
+	int err = ask_about_range(DPA_MEMORY_PRIVATE, addr, length);
 
 	if (__builtin_expect(err, 0))
-		return fail(err);
+		return fail_with(err);
 	return next.mlock2 ? next.mlock2(addr, length, flags)
 			   : (int)syscall(SYS_mlock2, addr, length, flags);
 }
 
 PL_EXPORT int mlockall(int flags)
 {
-	int err = flags & MCL_CURRENT ? ask(DPA_MEMORY_PRIVATE, NULL, SIZE_MAX) : 0;
+	int err = flags & MCL_CURRENT ? ask_about_range(DPA_MEMORY_PRIVATE, NULL, SIZE_MAX) : 0;
 
 	if (__builtin_expect(err, 0))
-		return fail(err);
+		return fail_with(err);
 	return next.mlockall ? next.mlockall(flags) : (int)syscall(SYS_mlockall, flags);
 }
 

@@ -77,7 +77,7 @@ static void find_root(struct pl_path *p)
  * Checks whether it exists. Sets target for a link. An entry that cannot be checked (EACCES) counts
  * as present.
  */
-static enum what look_at(const char *path, char target[PATH_MAX])
+static enum what look_at_path(const char *path, char target[PATH_MAX])
 {
 	long n = syscall(SYS_readlinkat, AT_FDCWD, path[0] ? path : "/", target, PATH_MAX - 1);
 
@@ -104,7 +104,7 @@ static bool is_node(struct pl_path *p)
 	return false;
 }
 
-static bool is_live(struct pl_path *p)
+static bool is_live_path(struct pl_path *p)
 {
 	const char *name =
 		p->rest && p->root == PL_SYS ? pl_live_name(p->rest, &p->function) : NULL;
@@ -124,7 +124,7 @@ static void look_in_layers(struct walk *w)
 	for (unsigned i = 0; i < num; i++) {
 		pl_layer(w->p->root, i, at, PATH_MAX);
 		strcat(at, w->p->rest);
-		what = look_at(at, target);
+		what = look_at_path(at, target);
 		if (what == ABSENT)
 			continue;
 		if (w->what == ABSENT) {
@@ -137,7 +137,7 @@ static void look_in_layers(struct walk *w)
 }
 
 /* Looks up p->path, which contains no symlink except perhaps the last component. */
-static void look_up(struct walk *w)
+static void look_up_path(struct walk *w)
 {
 	struct pl_path *p = w->p;
 
@@ -145,11 +145,11 @@ static void look_up(struct walk *w)
 	w->looked = true;
 	p->layers = 0;
 	find_root(p);
-	if (is_node(p) || is_live(p)) {
+	if (is_node(p) || is_live_path(p)) {
 		w->what = p->root == PL_DEV ? NODE : LIVE;
 		return;
 	}
-	w->what = look_at(p->path, w->target);
+	w->what = look_at_path(p->path, w->target);
 	w->on_host = w->what != ABSENT;
 	if (p->rest)
 		look_in_layers(w);
@@ -220,7 +220,7 @@ static int take_component(struct walk *w)
 }
 
 /* Replaces a link by its target. */
-static int follow_link(struct walk *w)
+static int follow_symlink(struct walk *w)
 {
 	size_t len = strlen(w->target);
 
@@ -254,12 +254,12 @@ static int resolve_walk(struct walk *w)
 		err = take_component(w);
 		if (err)
 			return err;
-		look_up(w);
+		look_up_path(w);
 		if (w->what == ABSENT)
 			return 0;
 		w->ours |= !w->on_host;
 		if (w->what == LINK && (w->todo[0] || !w->nofollow)) {
-			err = follow_link(w);
+			err = follow_symlink(w);
 			if (err)
 				return err;
 		} else if ((w->what == LIVE || w->what == NODE) && w->todo[0]) {
@@ -333,7 +333,7 @@ static bool begin_at(struct walk *w, int dirfd)
 		strcpy(w->p->path, strcmp(where, "/") == 0 ? "" : where);
 	else if ((size_t)snprintf(w->p->path, PATH_MAX, "%s%s", root, rest) >= PATH_MAX)
 		return false;
-	look_up(w);
+	look_up_path(w);
 	w->ours = rest;
 	return rest || w->on_host; /* otherwise it was removed */
 }

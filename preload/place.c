@@ -86,7 +86,7 @@ const char *pl_shown(const char *path, const char **root)
 }
 
 /* The tree is at lib/../share in a build, at lib/<machine>/../../share after an installation. */
-static bool find_tree(void)
+static bool find_own_tree(void)
 {
 	static const char *const up[] = {"/../share/dpa", "/../../share/dpa"};
 	char probe[PATH_MAX + 80];
@@ -157,7 +157,7 @@ __attribute__((constructor)) static void look_around(void)
 		slash = strrchr(self.lib, '/');
 		if (slash)
 			*slash = '\0';
-		self.enabled = !(off && strcmp(off, "1") == 0) && find_tree();
+		self.enabled = !(off && strcmp(off, "1") == 0) && find_own_tree();
 	}
 	read_sysfs_path();
 	if (self.enabled) {

@@ -22,7 +22,7 @@
 enum kind { ANONYMOUS, PLACED, OTHER };
 
 /* "start-end perms offset dev inode   name", cut to its first bytes. */
-static enum kind kind_of(const char *line)
+static enum kind mapping_kind_of(const char *line)
 {
 	const char *perms = strchr(line, ' '), *name = strpbrk(line, "/[");
 
@@ -40,7 +40,7 @@ struct range {
 	bool any, other;
 };
 
-static void look_at(struct range *r, const char *line)
+static void look_at_mapping(struct range *r, const char *line)
 {
 	char *rest;
 	uint64_t start = strtoull(line, &rest, 16), end;
@@ -51,7 +51,7 @@ static void look_at(struct range *r, const char *line)
 	end = strtoull(rest + 1, NULL, 16);
 	if (start >= r->to || end <= r->from)
 		return;
-	kind = kind_of(line);
+	kind = mapping_kind_of(line);
 	r->any |= kind == PLACED;
 	r->other |= kind == OTHER;
 }
@@ -69,7 +69,7 @@ bool pl_is_placed(const void *addr, size_t length)
 		for (long i = 0; i < n; i++) {
 			if (text[i] == '\n') {
 				line[len] = 0;
-				look_at(&r, line);
+				look_at_mapping(&r, line);
 				len = 0;
 			} else if (len < sizeof(line) - 1) {
 				line[len++] = text[i];

@@ -30,7 +30,7 @@ int nl_flush(const struct nl_env *env, struct nl_out *o)
 	return ret;
 }
 
-static void put_handle(struct nl_out *o, unsigned function, const struct nl_device *d)
+static void put_device_handle(struct nl_out *o, unsigned function, const struct nl_device *d)
 {
 	nl_put_u32(o, NLDEV_A_DEV_INDEX, NL_INDEX + function);
 	nl_put_string(o, NLDEV_A_DEV_NAME, d->name);
@@ -38,7 +38,7 @@ static void put_handle(struct nl_out *o, unsigned function, const struct nl_devi
 
 static void put_device(struct nl_out *o, unsigned function, const struct nl_device *d)
 {
-	put_handle(o, function, d);
+	put_device_handle(o, function, d);
 	nl_put_u32(o, NLDEV_A_PORT_INDEX, 1);
 	nl_put_u64(o, NLDEV_A_CAP_FLAGS, d->caps);
 	if (d->fw[0])
@@ -54,7 +54,7 @@ static void put_device(struct nl_out *o, unsigned function, const struct nl_devi
 static void put_port(struct nl_out *o, unsigned function, const struct nl_device *d,
 		     const struct nl_port *p)
 {
-	put_handle(o, function, d);
+	put_device_handle(o, function, d);
 	nl_put_u32(o, NLDEV_A_PORT_INDEX, 1);
 	if (d->ib) {
 		nl_put_u64(o, NLDEV_A_CAP_FLAGS, p->caps);
@@ -76,7 +76,7 @@ static void put_counts(struct nl_out *o, unsigned function, const struct nl_devi
 {
 	size_t table, entry;
 
-	put_handle(o, function, d);
+	put_device_handle(o, function, d);
 	table = nl_nest(o, NLDEV_A_RES_SUMMARY);
 	for (int i = 0; i < n; i++) {
 		entry = nl_nest(o, NLDEV_A_RES_ENTRY);
@@ -133,7 +133,7 @@ static int close_table(struct dump *q)
 static void open_table(struct dump *q)
 {
 	nl_begin(q->o, q->h, q->env->port_id, q->h->nlmsg_type, q->flags);
-	put_handle(q->o, q->function, q->d);
+	put_device_handle(q->o, q->function, q->d);
 	q->table = nl_nest(q->o, q->kind->table);
 }
 
@@ -145,7 +145,7 @@ static int one_object(struct dump *q, uint32_t number, put_fn *put, const void *
 		if (number != q->only)
 			return 0;
 		nl_begin(q->o, q->h, q->env->port_id, q->h->nlmsg_type, 0);
-		put_handle(q->o, q->function, q->d);
+		put_device_handle(q->o, q->function, q->d);
 		put(q->o, object);
 		nl_end(q->o);
 		q->found = true;
@@ -159,7 +159,7 @@ static int one_object(struct dump *q, uint32_t number, put_fn *put, const void *
 	return q->o->len > FULL ? close_table(q) : 0;
 }
 
-static void put_qp(struct nl_out *o, const void *object)
+static void put_qp_attributes(struct nl_out *o, const void *object)
 {
 	const struct nl_qp *qp = object;
 
@@ -175,7 +175,7 @@ static void put_qp(struct nl_out *o, const void *object)
 
 static int one_qp(void *arg, const struct nl_qp *qp)
 {
-	return one_object(arg, qp->qpn, put_qp, qp);
+	return one_object(arg, qp->qpn, put_qp_attributes, qp);
 }
 
 static void put_cm_id(struct nl_out *o, const void *object)
@@ -217,7 +217,7 @@ static const struct kind kinds[] = {
 };
 
 /* NULL: the command does not list objects. */
-static const struct kind *kind_of(int cmd)
+static const struct kind *object_kind_of(int cmd)
 {
 	for (size_t i = 0; i < sizeof(kinds) / sizeof(kinds[0]); i++)
 		if (kinds[i].cmd == cmd)
@@ -306,7 +306,7 @@ static int answer_counters(const struct nl_env *env, const struct nl_attrs *attr
 		return -EOPNOTSUPP;
 	if (!attrs->a[NLDEV_A_PORT_INDEX] || nl_u32(attrs, NLDEV_A_PORT_INDEX) != 1)
 		return -EINVAL;
-	put_handle(o, function, d);
+	put_device_handle(o, function, d);
 	nl_put_u32(o, NLDEV_A_PORT_INDEX, 1);
 	table = nl_nest(o, NLDEV_A_HWCOUNTERS);
 	ret = env->counters(env->arg, function, put_counter, o);
@@ -331,7 +331,7 @@ int nl_answer(const struct nl_env *env, const struct nlmsghdr *h, const struct n
 	unsigned function = nl_u32(attrs, NLDEV_A_DEV_INDEX) - NL_INDEX;
 	bool dump = (h->nlmsg_flags & NLM_F_DUMP) != 0;
 	struct nl_device d = {0};
-	struct dump q = {.kind = kind_of(NLDEV_CMD(h->nlmsg_type)),
+	struct dump q = {.kind = object_kind_of(NLDEV_CMD(h->nlmsg_type)),
 			 .env = env,
 			 .h = h,
 			 .o = o,

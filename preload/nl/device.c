@@ -31,7 +31,7 @@
 #define NDEV_TRIES 16 /* indices of the GID table in which an interface is searched */
 
 /* Reads a file of the device's folder in sysfs, without its end of line. False: there is none. */
-static bool read_text(const char *device, const char *name, char *text, size_t len)
+static bool read_device_text(const char *device, const char *name, char *text, size_t len)
 {
 	char path[400];
 	ssize_t n;
@@ -54,7 +54,7 @@ static uint64_t read_number(const char *device, const char *name)
 {
 	char text[64];
 
-	return read_text(device, name, text, sizeof(text)) ? strtoull(text, NULL, 0) : 0;
+	return read_device_text(device, name, text, sizeof(text)) ? strtoull(text, NULL, 0) : 0;
 }
 
 static bool nl_device_of(void *arg, unsigned function, struct nl_device *d)
@@ -67,7 +67,7 @@ static bool nl_device_of(void *arg, unsigned function, struct nl_device *d)
 		return false;
 	pl_entry_name(PL_DEVICE, function, d->name, sizeof(d->name));
 	pl_entry_name(PL_UVERBS, function, d->uverbs, sizeof(d->uverbs));
-	if (!read_text(d->name, "fw_ver", d->fw, sizeof(d->fw)))
+	if (!read_device_text(d->name, "fw_ver", d->fw, sizeof(d->fw)))
 		d->fw[0] = '\0';
 	d->node_guid = be64toh(dpa_port_node_guid(function));
 	d->sys_image_guid = be64toh(dpa_port_node_guid(0));
@@ -88,7 +88,7 @@ static void find_interface(const char *device, struct nl_port *p)
 
 	for (int i = 0; i < NDEV_TRIES && !p->ifindex; i++) {
 		snprintf(name, sizeof(name), "ports/1/gid_attrs/ndevs/%d", i);
-		if (read_text(device, name, p->ifname, sizeof(p->ifname)))
+		if (read_device_text(device, name, p->ifname, sizeof(p->ifname)))
 			p->ifindex = if_nametoindex(p->ifname);
 	}
 }
@@ -140,7 +140,7 @@ static int each_counter(void *arg, unsigned function, nl_counter_fn *fn, void *f
 	while ((e = readdir(d))) {
 		snprintf(file, sizeof(file), "ports/1/hw_counters/%s", e->d_name);
 		if (e->d_name[0] != '.' && strcmp(e->d_name, "lifespan") != 0 &&
-		    read_text(name, file, text, sizeof(text)))
+		    read_device_text(name, file, text, sizeof(text)))
 			fn(fn_arg, e->d_name, strtoull(text, NULL, 10));
 	}
 	closedir(d);
@@ -148,7 +148,7 @@ static int each_counter(void *arg, unsigned function, nl_counter_fn *fn, void *f
 }
 
 /* Lines "QPN TYPE STATE PEER PID PSN", as numbers; the QPNs ascend. */
-static int each_qp(void *arg, unsigned function, nl_qp_fn *fn, void *fn_arg)
+static int each_device_qp(void *arg, unsigned function, nl_qp_fn *fn, void *fn_arg)
 {
 	char text[4096], name[48], *line, *next;
 	struct nl_qp qp = {0};
@@ -307,7 +307,7 @@ void nl_device_env(struct nl_env *env)
 	env->device = nl_device_of;
 	env->port = nl_port_of;
 	env->counts = fill_counts;
-	env->qps = each_qp;
+	env->qps = each_device_qp;
 	env->cm_ids = cm_ids;
 	env->counters = each_counter;
 	env->kernel = ask_kernel;

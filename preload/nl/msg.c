@@ -85,7 +85,7 @@ bool nl_is_string(const struct nl_attrs *attrs, enum nldev_attr type, const char
  * Reserves len bytes, zeroed up to the alignment; NULL: no room, and the message counts as
  * overflown.
  */
-static void *take_room(struct nl_out *o, size_t len)
+static void *take_message_room(struct nl_out *o, size_t len)
 {
 	size_t aligned = NLMSG_ALIGN(len);
 	void *at = o->data + o->len;
@@ -106,7 +106,7 @@ void nl_begin(struct nl_out *o, const struct nlmsghdr *request, uint32_t port_id
 
 	o->msg = o->len;
 	o->overflown = false;
-	h = take_room(o, sizeof(*h));
+	h = take_message_room(o, sizeof(*h));
 	if (h)
 		*h = (struct nlmsghdr){.nlmsg_type = type,
 				       .nlmsg_flags = flags,
@@ -125,7 +125,7 @@ void nl_end(struct nl_out *o)
 
 void nl_put(struct nl_out *o, enum nldev_attr type, const void *value, size_t len)
 {
-	uint8_t *at = take_room(o, NLA_HDRLEN + len);
+	uint8_t *at = take_message_room(o, NLA_HDRLEN + len);
 
 	if (!at)
 		return;
@@ -177,7 +177,7 @@ void nl_put_error(struct nl_out *o, const struct nlmsghdr *request, uint32_t por
 	struct nlmsgerr *e;
 
 	nl_begin(o, request, port_id, NLMSG_ERROR, whole ? 0 : NLM_F_CAPPED);
-	e = take_room(o, sizeof(e->error) + len);
+	e = take_message_room(o, sizeof(e->error) + len);
 	if (e) {
 		e->error = error;
 		memcpy(&e->msg, request, len);
@@ -190,7 +190,7 @@ void nl_put_done(struct nl_out *o, const struct nlmsghdr *request, uint32_t port
 	int32_t *value;
 
 	nl_begin(o, request, port_id, NLMSG_DONE, NLM_F_MULTI);
-	value = take_room(o, sizeof(*value));
+	value = take_message_room(o, sizeof(*value));
 	if (value)
 		*value = error;
 	nl_end(o);

@@ -127,7 +127,7 @@ static int relay_answer(struct relay *r, int fd, uint8_t *buf)
 	return ret ? ret : r->how == NL_RELAY_PART ? r->error : 0;
 }
 
-static void set_options(const struct nl_env *env, int fd)
+static void set_ack_options(const struct nl_env *env, int fd)
 {
 	int one = 1;
 
@@ -148,7 +148,7 @@ int nl_relay(const struct nl_env *env, int fd, const struct nlmsghdr *h, enum nl
 	buf = malloc(CAPACITY);
 	if (!buf)
 		return -ENOMEM;
-	set_options(env, fd);
+	set_ack_options(env, fd);
 	ret = ask_for_dump(fd, h, buf);
 	if (!ret)
 		ret = relay_answer(&r, fd, buf);

@@ -178,7 +178,7 @@ struct call {
 	uint32_t port_id, answerer_id;
 };
 
-static int connect_to(int fd, uint32_t port_id)
+static int connect_netlink(int fd, uint32_t port_id)
 {
 	struct sockaddr_nl a = {.nl_family = AF_NETLINK, .nl_pid = port_id};
 
@@ -234,7 +234,7 @@ static int start_call(struct call *c)
 		return -errno;
 	ret = bind_answerer(c);
 	if (!ret)
-		ret = connect_to(c->fd, c->answerer_id); /* binds it if the program did not */
+		ret = connect_netlink(c->fd, c->answerer_id); /* binds it if the program did not */
 	if (ret) {
 		syscall(SYS_close, c->answerer);
 		return ret;
@@ -247,7 +247,7 @@ static int start_call(struct call *c)
 
 static void end_call(const struct call *c)
 {
-	(void)connect_to(c->fd, c->port_id);
+	(void)connect_netlink(c->fd, c->port_id);
 	syscall(SYS_close, c->answerer);
 }
 
@@ -282,7 +282,7 @@ static int deliver_answer(void *arg, const void *data, size_t len)
 			discard_queue(c->fd); /* make room for the error */
 			return -ENOBUFS;
 		case ECONNREFUSED: /* another sender's answerer is connected */
-			if (++connects <= CONNECTS && !connect_to(c->fd, c->answerer_id))
+			if (++connects <= CONNECTS && !connect_netlink(c->fd, c->answerer_id))
 				continue;
 			return -ECONNREFUSED;
 		default:
