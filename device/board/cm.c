@@ -268,7 +268,7 @@ static uint32_t first_life(const struct dpa_board *b)
 	return b->shm->head.ident.id[0];
 }
 
-static uint32_t id_of(const struct dpa_board *b, uint32_t index, uint64_t word)
+static uint32_t comm_id_of(const struct dpa_board *b, uint32_t index, uint64_t word)
 {
 	uint32_t life = (uint32_t)(word >> 48) + first_life(b);
 
@@ -284,7 +284,7 @@ static struct dpa_board_cmid *find_cmid(struct dpa_board *b, uint32_t id, uint64
 	if (!dpa_board_present(b, DPA_BOARD_OFF_CMIDS + i * sizeof(*r)))
 		return NULL;
 	*word = atomic_load_explicit(&r->owner, memory_order_acquire);
-	return *word & OWNER_BITS && id_of(b, i, *word) == id ? r : NULL;
+	return *word & OWNER_BITS && comm_id_of(b, i, *word) == id ? r : NULL;
 }
 
 static struct dpa_board_cmid *own_record(struct dpa_board *b, uint32_t id, uint64_t *word)
@@ -329,7 +329,7 @@ static bool get_copy(struct dpa_board_cmid *r, struct dpa_gsi_id *id)
 static bool get_cmid(struct dpa_board *b, struct dpa_board_cmid *r, uint64_t word,
 		     struct dpa_gsi_id *id)
 {
-	const uint32_t local_id = id_of(b, (uint32_t)(r - b->shm->cmids), word);
+	const uint32_t local_id = comm_id_of(b, (uint32_t)(r - b->shm->cmids), word);
 
 	for (int i = 0; i < 100; i++)
 		if (get_copy(r, id))
@@ -370,7 +370,7 @@ static bool take_cmid(struct dpa_board *b, uint32_t i, uint32_t *id)
 		return false;
 	DPA_BOARD_STEP("cmid-owned");
 	put_cmid(r, &none);
-	*id = id_of(b, i, now);
+	*id = comm_id_of(b, i, now);
 	return true;
 }
 

@@ -182,8 +182,8 @@ static short mode_of_claims(const struct need *need, int n, int64_t at, short mo
 /*
  * The same of all claims of the channel but `except`. Claims of other ports have other bytes.
  */
-static short mode_of(struct dpa_cm_ports *p, const struct dpa_cm_claim *c, int64_t at,
-		     const struct dpa_cm_held *except)
+static short lock_mode_of(struct dpa_cm_ports *p, const struct dpa_cm_claim *c, int64_t at,
+			  const struct dpa_cm_held *except)
 {
 	struct need need[MAX_BYTES];
 	short mode = F_UNLCK;
@@ -216,12 +216,12 @@ static struct change change_of(struct dpa_cm_ports *p, const struct dpa_cm_held 
 /* The mode of the byte before the change, and after it. */
 static short mode_before(const struct change *ch, int64_t at)
 {
-	return mode_of_claims(ch->old, ch->num_old, at, mode_of(ch->p, ch->c, at, ch->h));
+	return mode_of_claims(ch->old, ch->num_old, at, lock_mode_of(ch->p, ch->c, at, ch->h));
 }
 
 static short mode_after(const struct change *ch, int64_t at)
 {
-	return mode_of_claims(ch->new, ch->num_new, at, mode_of(ch->p, ch->c, at, ch->h));
+	return mode_of_claims(ch->new, ch->num_new, at, lock_mode_of(ch->p, ch->c, at, ch->h));
 }
 
 /* Dropping or weakening a lock cannot fail. */
@@ -305,7 +305,7 @@ static int conflict_here(struct dpa_cm_ports *p, const struct dpa_cm_claim *c,
 	return rc;
 }
 
-static int claim_port(struct dpa_cm_ports *p, struct dpa_cm_held *h)
+static int claim_given_port(struct dpa_cm_ports *p, struct dpa_cm_held *h)
 {
 	struct change ch = change_of(p, h, NULL, &h->c);
 	int rc = conflict_here(p, &h->c, NULL);
@@ -313,7 +313,7 @@ static int claim_port(struct dpa_cm_ports *p, struct dpa_cm_held *h)
 	return rc ? rc : change_locks(&ch, true);
 }
 
-static bool has_port(struct dpa_cm_ports *p, const struct dpa_cm_claim *c)
+static bool has_port_claim(struct dpa_cm_ports *p, const struct dpa_cm_claim *c)
 {
 	const struct dpa_cm_held *h = *list_of(p, c->port);
 
@@ -332,7 +332,7 @@ static int claim_unused(struct dpa_cm_ports *p, struct dpa_cm_held *h)
 	struct change take = change_of(p, h, NULL, &all), turn = change_of(p, h, &all, &h->c);
 	int rc;
 
-	if (has_port(p, &h->c))
+	if (has_port_claim(p, &h->c))
 		return EAGAIN;
 	rc = change_locks(&take, true);
 	if (!rc) {
@@ -409,7 +409,7 @@ int dpa_cm_port_claim(struct dpa_cm_ports *p, struct dpa_cm_claim *c)
 	if (!c->port)
 		rc = claim_any(p, h);
 	else
-		rc = is_privileged_port(c->port) ? EACCES : claim_port(p, h);
+		rc = is_privileged_port(c->port) ? EACCES : claim_given_port(p, h);
 	if (rc) {
 		free(h);
 		return rc;

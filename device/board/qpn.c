@@ -21,7 +21,7 @@
 #define RANDOM_TRIES 32
 
 /* Odd, so never 0; wraps after 49 days. */
-static uint32_t now_ms(void)
+static uint32_t qpn_now_ms(void)
 {
 	struct timespec ts;
 
@@ -29,13 +29,13 @@ static uint32_t now_ms(void)
 	return (uint32_t)((uint64_t)ts.tv_sec * 1000u + (uint64_t)ts.tv_nsec / 1000000u) | 1u;
 }
 
-static uint32_t random32(void)
+static uint32_t random_u32(void)
 {
 	uint32_t r;
 
 	/* Cannot fail for 4 bytes once the kernel's pool is ready; open() needed it too. */
 	if (getrandom(&r, sizeof(r), GRND_NONBLOCK) != sizeof(r))
-		r = now_ms() * 2654435761u;
+		r = qpn_now_ms() * 2654435761u;
 	return r;
 }
 
@@ -74,7 +74,7 @@ static bool take_index(struct dpa_board *b, uint32_t i, bool need_rest)
 		return false;
 	DPA_BOARD_STEP("qpn-owned");
 	/* Another thread may have taken and freed it between the check and the CAS. */
-	if (need_rest && !is_rested(q, now_ms())) {
+	if (need_rest && !is_rested(q, qpn_now_ms())) {
 		atomic_store_explicit(&q->owner, 0, memory_order_release);
 		return false;
 	}
@@ -86,7 +86,7 @@ static bool take_index(struct dpa_board *b, uint32_t i, bool need_rest)
 static int take_in_block(struct dpa_board *b, uint32_t block, uint32_t least, bool need_rest,
 			 uint32_t *index)
 {
-	uint32_t cand[BLOCK], n = 0, now = now_ms();
+	uint32_t cand[BLOCK], n = 0, now = qpn_now_ms();
 	int rc = reserve_block(b, block);
 
 	if (rc)
@@ -95,7 +95,7 @@ static int take_in_block(struct dpa_board *b, uint32_t block, uint32_t least, bo
 		if (is_usable(&b->shm->qpns[i], now, need_rest))
 			cand[n++] = i;
 	while (n >= least && n > 0) {
-		uint32_t k = random32() % n;
+		uint32_t k = random_u32() % n;
 
 		if (take_index(b, cand[k], need_rest)) {
 			*index = cand[k];
@@ -109,7 +109,7 @@ static int take_in_block(struct dpa_board *b, uint32_t block, uint32_t least, bo
 /* All are taken or in quarantine: takes the one that was freed first. */
 static int take_oldest(struct dpa_board *b, uint32_t *index)
 {
-	uint32_t now = now_ms(), best = 0, best_age = 0;
+	uint32_t now = qpn_now_ms(), best = 0, best_age = 0;
 	bool found = false;
 
 	for (uint32_t i = 0; i < DPA_BOARD_QPNS; i++) {
@@ -140,7 +140,7 @@ static int take_qpn(struct dpa_board *b, uint32_t *index)
 	int rc, full = ENOMEM;
 
 	if (block >= BLOCKS)
-		block = random32() % BLOCKS;
+		block = random_u32() % BLOCKS;
 	for (int i = 0; i < RANDOM_TRIES; i++) {
 		/*
 		 * port 4791 is steered by blocks: two processes in one block cost packets a detour
@@ -152,7 +152,7 @@ static int take_qpn(struct dpa_board *b, uint32_t *index)
 			atomic_store_explicit(&b->qpn_block, block, memory_order_relaxed);
 			return 0;
 		}
-		block = random32() % BLOCKS;
+		block = random_u32() % BLOCKS;
 	}
 	for (uint32_t i = 0; i < BLOCKS; i++) {
 		rc = take_in_block(b, (block + i) % BLOCKS, 1, true, index);
@@ -188,7 +188,7 @@ void dpa_board_qpn_clear(struct dpa_board *b, uint32_t index, dpa_owner_t owner)
 
 	if (dpa_board_present(b, DPA_BOARD_OFF_QPINFO + index * sizeof(struct dpa_board_qpinfo)))
 		memset(&b->shm->qpinfo[index], 0, sizeof(struct dpa_board_qpinfo));
-	atomic_store_explicit(&q->freed, now_ms(), memory_order_relaxed);
+	atomic_store_explicit(&q->freed, qpn_now_ms(), memory_order_relaxed);
 	atomic_compare_exchange_strong_explicit(&q->owner, &owner, 0, memory_order_release,
 						memory_order_relaxed);
 }

@@ -272,7 +272,7 @@ static void clear_priv(struct dpa_board *b, uint32_t slot)
 		memset(mr, 0, DPA_BOARD_MRINFO * sizeof(*mr));
 }
 
-static bool is_taken(const struct dpa_board *b, const struct dpa_board_proc *p)
+static bool is_other_process(const struct dpa_board *b, const struct dpa_board_proc *p)
 {
 	return p && p != b->self &&
 	       atomic_load_explicit(&p->state, memory_order_acquire) != DPA_PROC_FREE;
@@ -292,7 +292,7 @@ static int find_dead(struct dpa_board *b, uint32_t *at, uint32_t looks, bool *de
 		for (; slot < end && looks; slot = dpa_board_proc_next(b, slot + 1)) {
 			struct dpa_board_proc *p = &b->shm->procs[slot];
 
-			if (!is_taken(b, p))
+			if (!is_other_process(b, p))
 				continue;
 			*at = slot + 1;
 			looks--;
@@ -345,7 +345,7 @@ static bool any_dead(struct dpa_board *b)
 
 	for (uint32_t i = dpa_board_proc_next(b, 0); i < DPA_BOARD_PROCS;
 	     i = dpa_board_proc_next(b, i + 1)) {
-		if (is_taken(b, dpa_board_proc(b, i)) && !dpa_board_bytes_held(fd, i, 1))
+		if (is_other_process(b, dpa_board_proc(b, i)) && !dpa_board_bytes_held(fd, i, 1))
 			return true;
 	}
 	return false;

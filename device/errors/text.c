@@ -13,7 +13,7 @@ struct text {
 	size_t len, at;
 };
 
-static __attribute__((format(printf, 2, 3))) void add(struct text *t, const char *fmt, ...)
+static __attribute__((format(printf, 2, 3))) void add_text(struct text *t, const char *fmt, ...)
 {
 	va_list ap;
 	int n;
@@ -25,16 +25,16 @@ static __attribute__((format(printf, 2, 3))) void add(struct text *t, const char
 		t->at = t->at + (size_t)n < t->len ? t->at + (size_t)n : t->len - 1;
 }
 
-static struct text begin(char *to, size_t len)
+static struct text begin_text(char *to, size_t len)
 {
 	to[0] = '\0';
 	return (struct text){.to = to, .len = len};
 }
 
-static void add_program(struct text *t, const char comm[16])
+static void add_program_name(struct text *t, const char comm[16])
 {
 	for (int i = 0; i < 15 && comm[i]; i++)
-		add(t, "%c", comm[i] >= ' ' && comm[i] <= '~' ? comm[i] : '?');
+		add_text(t, "%c", comm[i] >= ' ' && comm[i] <= '~' ? comm[i] : '?');
 }
 
 const char *dpa_error_op(const struct dpa_error *e)
@@ -52,17 +52,17 @@ static void add_access(struct text *t, uint32_t access)
 
 	for (uint32_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
 		if (access >> i & 1) {
-			add(t, "%s%s", before, names[i]);
+			add_text(t, "%s%s", before, names[i]);
 			before = "|";
 		}
 	if (!before[0])
-		add(t, "no access");
+		add_text(t, "no access");
 }
 
-static void add_region(struct text *t, const char *what, const struct dpa_error_check *c)
+static void add_region_range(struct text *t, const char *what, const struct dpa_error_check *c)
 {
-	add(t, "; %s is 0x%llx, %llu bytes", what, (unsigned long long)c->region_addr,
-	    (unsigned long long)c->region_len);
+	add_text(t, "; %s is 0x%llx, %llu bytes", what, (unsigned long long)c->region_addr,
+		 (unsigned long long)c->region_len);
 }
 
 static void add_why(struct text *t, const struct dpa_error_check *c)
@@ -71,25 +71,25 @@ static void add_why(struct text *t, const struct dpa_error_check *c)
 	case DPA_WHY_NONE:
 		break;
 	case DPA_WHY_NO_KEY:
-		add(t, "; no region has this key");
+		add_text(t, "; no region has this key");
 		break;
 	case DPA_WHY_OTHER_PD:
-		add_region(t, "its region, of another PD,", c);
+		add_region_range(t, "its region, of another PD,", c);
 		break;
 	case DPA_WHY_OTHER_QP:
-		add_region(t, "its window, bound by another QP,", c);
+		add_region_range(t, "its window, bound by another QP,", c);
 		break;
 	case DPA_WHY_NOT_LOCAL:
-		add(t, "; the key is of a window or of a null region");
+		add_text(t, "; the key is of a window or of a null region");
 		break;
 	case DPA_WHY_RANGE:
-		add_region(t, "its region", c);
+		add_region_range(t, "its region", c);
 		break;
 	case DPA_WHY_ACCESS:
-		add_region(t, "its region", c);
-		add(t, ", and allows ");
+		add_region_range(t, "its region", c);
+		add_text(t, ", and allows ");
 		add_access(t, c->has);
-		add(t, ", not ");
+		add_text(t, ", not ");
 		add_access(t, c->need & ~c->has);
 		break;
 	}
@@ -97,61 +97,61 @@ static void add_why(struct text *t, const struct dpa_error_check *c)
 
 static void add_range(struct text *t, const struct dpa_error_check *c, const char *key)
 {
-	add(t, "address 0x%llx, %llu bytes, %s 0x%08x", (unsigned long long)c->addr,
-	    (unsigned long long)c->len, key, c->key);
+	add_text(t, "address 0x%llx, %llu bytes, %s 0x%08x", (unsigned long long)c->addr,
+		 (unsigned long long)c->len, key, c->key);
 	add_why(t, c);
 }
 
 static void add_retries(struct text *t, const struct dpa_error_check *c)
 {
-	add(t, "%llu retries", (unsigned long long)c->limit);
+	add_text(t, "%llu retries", (unsigned long long)c->limit);
 	if (c->len)
-		add(t, ", timeout %llu us", (unsigned long long)c->len / 1000);
+		add_text(t, ", timeout %llu us", (unsigned long long)c->len / 1000);
 }
 
 void dpa_error_check_text(const struct dpa_error_check *c, char *to, size_t len)
 {
-	struct text t = begin(to, len);
+	struct text t = begin_text(to, len);
 
 	switch ((enum dpa_error_check_kind)c->kind) {
 	case DPA_CHECK_NONE:
 		break;
 	case DPA_CHECK_SGE:
-		add(&t, "SGE %u of %u: ", c->sge + 1u, c->nsge);
+		add_text(&t, "SGE %u of %u: ", c->sge + 1u, c->nsge);
 		add_range(&t, c, "lkey");
 		break;
 	case DPA_CHECK_REQUEST:
 		add_range(&t, c, "rkey");
 		break;
 	case DPA_CHECK_LENGTH:
-		add(&t, "%llu bytes, the limit is %llu", (unsigned long long)c->len,
-		    (unsigned long long)c->limit);
+		add_text(&t, "%llu bytes, the limit is %llu", (unsigned long long)c->len,
+			 (unsigned long long)c->limit);
 		break;
 	case DPA_CHECK_RETRIES:
 		add_retries(&t, c);
 		break;
 	case DPA_CHECK_BIND:
-		add(&t, "bind ");
+		add_text(&t, "bind ");
 		add_range(&t, c, "lkey");
 		break;
 	case DPA_CHECK_KEY:
-		add(&t, "rkey 0x%08x", c->key);
+		add_text(&t, "rkey 0x%08x", c->key);
 		add_why(&t, c);
 		break;
 	case DPA_CHECK_PACKET:
-		add(&t, "a packet of %llu bytes that may not follow the one before",
-		    (unsigned long long)c->len);
+		add_text(&t, "a packet of %llu bytes that may not follow the one before",
+			 (unsigned long long)c->len);
 		break;
 	case DPA_CHECK_DEPTH:
-		add(&t, "more READs and atomics at a time than max_dest_rd_atomic, %llu",
-		    (unsigned long long)c->limit);
+		add_text(&t, "more READs and atomics at a time than max_dest_rd_atomic, %llu",
+			 (unsigned long long)c->limit);
 		break;
 	case DPA_CHECK_SRQ:
-		add(&t, "the domain has no SRQ of the number that the request names");
+		add_text(&t, "the domain has no SRQ of the number that the request names");
 		break;
 	case DPA_CHECK_WQE:
-		add(&t, "%llu bytes, %u SGEs, %llu blocks", (unsigned long long)c->len, c->nsge,
-		    (unsigned long long)c->limit);
+		add_text(&t, "%llu bytes, %u SGEs, %llu blocks", (unsigned long long)c->len,
+			 c->nsge, (unsigned long long)c->limit);
 		break;
 	}
 }
@@ -167,46 +167,46 @@ static void add_gid(struct text *t, const uint8_t gid[16])
 		inet_ntop(AF_INET, gid + 12, name, sizeof(name));
 	else
 		inet_ntop(AF_INET6, gid, name, sizeof(name));
-	add(t, " at %s", name);
+	add_text(t, " at %s", name);
 }
 
-static void add_process(struct text *t, const struct dpa_error_peer *p)
+static void add_peer_process(struct text *t, const struct dpa_error_peer *p)
 {
 	if (p->pid)
-		add(t, " of process %u", p->pid);
+		add_text(t, " of process %u", p->pid);
 	if (p->comm[0]) {
-		add(t, " (");
-		add_program(t, p->comm);
-		add(t, ")");
+		add_text(t, " (");
+		add_program_name(t, p->comm);
+		add_text(t, ")");
 	}
 	if (p->comm[0])
-		add(t, ", user %u", p->uid);
+		add_text(t, ", user %u", p->uid);
 }
 
 void dpa_error_peer_text(const struct dpa_error_peer *p, char *to, size_t len)
 {
-	struct text t = begin(to, len);
+	struct text t = begin_text(to, len);
 
 	if (!p->qpn && p->state == DPA_ERROR_PEER_NONE)
 		return;
-	add(&t, "QP 0x%06x", p->qpn);
+	add_text(&t, "QP 0x%06x", p->qpn);
 	add_gid(&t, p->gid);
 	switch ((enum dpa_error_peer_state)p->state) {
 	case DPA_ERROR_PEER_NONE:
 		break;
 	case DPA_ERROR_PEER_LIVES:
-		add_process(&t, p);
+		add_peer_process(&t, p);
 		break;
 	case DPA_ERROR_PEER_NO_QP:
-		add_process(&t, p);
-		add(&t, p->pid ? ", which had no such QP" : ", which no process had");
+		add_peer_process(&t, p);
+		add_text(&t, p->pid ? ", which had no such QP" : ", which no process had");
 		break;
 	case DPA_ERROR_PEER_ENDED:
-		add_process(&t, p);
-		add(&t, ", which had ended");
+		add_peer_process(&t, p);
+		add_text(&t, ", which had ended");
 		break;
 	case DPA_ERROR_PEER_ELSEWHERE:
-		add(&t, ", not of this adapter instance");
+		add_text(&t, ", not of this adapter instance");
 		break;
 	}
 }
@@ -218,34 +218,34 @@ static void add_meaning(struct text *t, const struct dpa_error *e)
 	struct dpa_meaning m;
 
 	if (e->kind == DPA_ERROR_REFUSED)
-		add(t, e->nak ? "a request of the peer is refused"
-			      : "a request of the peer is dropped");
+		add_text(t, e->nak ? "a request of the peer is refused"
+				   : "a request of the peer is dropped");
 	else if (dpa_status_meaning(status, &m))
-		add(t, "%s (%u)", m.name, status);
+		add_text(t, "%s (%u)", m.name, status);
 	if (dpa_vendor_meaning(e->vendor_err, &m) && e->vendor_err)
-		add(t, ", vendor_err 0x%02x %s: %s", e->vendor_err, m.name, m.cause);
+		add_text(t, ", vendor_err 0x%02x %s: %s", e->vendor_err, m.name, m.cause);
 }
 
 void dpa_error_line(const struct dpa_error *e, char to[DPA_ERROR_LINE])
 {
-	struct text t = begin(to, DPA_ERROR_LINE);
+	struct text t = begin_text(to, DPA_ERROR_LINE);
 	char part[256];
 
-	add(&t, "QP 0x%06x: ", e->qpn);
+	add_text(&t, "QP 0x%06x: ", e->qpn);
 	add_meaning(&t, e);
-	add(&t, "; %s", dpa_error_op(e));
+	add_text(&t, "; %s", dpa_error_op(e));
 	if (e->kind == DPA_ERROR_SENT)
-		add(&t, ", WQE %u", e->wqe_index);
+		add_text(&t, ", WQE %u", e->wqe_index);
 	if (e->kind != DPA_ERROR_REFUSED)
-		add(&t, ", wr_id 0x%llx", (unsigned long long)e->wr_id);
+		add_text(&t, ", wr_id 0x%llx", (unsigned long long)e->wr_id);
 	dpa_error_check_text(&e->check, part, sizeof(part));
 	if (part[0])
-		add(&t, "; %s", part);
+		add_text(&t, "; %s", part);
 	dpa_error_peer_text(&e->peer, part, sizeof(part));
 	if (part[0])
-		add(&t, "; the peer is %s", part);
+		add_text(&t, "; the peer is %s", part);
 	if (e->flags & DPA_ERROR_INJECTED)
-		add(&t, "; injected");
+		add_text(&t, "; injected");
 	else if (e->flags & DPA_ERROR_FAULTS)
-		add(&t, "; faults are injected into the links");
+		add_text(&t, "; faults are injected into the links");
 }

@@ -12,7 +12,7 @@
 #define PSN_MASK 0xffffffu
 #define NO_LIMIT 0xffffu
 
-static uint16_t at_most(uint64_t n, uint16_t most)
+static uint16_t meter_at_most(uint64_t n, uint16_t most)
 {
 	return n < most ? (uint16_t)n : most;
 }
@@ -22,7 +22,7 @@ void dpa_meter_put(struct dpa_slot_meter *to, const struct dpa_meter *m)
 	/* odd also after a predecessor that died in the middle */
 	const uint16_t odd = (uint16_t)(__atomic_load_n(&to->seq, __ATOMIC_RELAXED) | 1u);
 	const uint16_t window =
-		m->window == UINT64_MAX ? NO_LIMIT : at_most(m->window >> 10, NO_LIMIT - 1);
+		m->window == UINT64_MAX ? NO_LIMIT : meter_at_most(m->window >> 10, NO_LIMIT - 1);
 
 	__atomic_store_n(&to->seq, odd, __ATOMIC_RELAXED);
 	__atomic_store_n(&to->rnr, (uint16_t)m->rnr, __ATOMIC_RELEASE);
@@ -37,7 +37,7 @@ void dpa_meter_put(struct dpa_slot_meter *to, const struct dpa_meter *m)
 			 __ATOMIC_RELEASE);
 	__atomic_store_n(&to->epsn, (m->epsn & PSN_MASK) | (uint32_t)m->vendor_err << PSN_BITS,
 			 __ATOMIC_RELEASE);
-	__atomic_store_n(&to->queued, at_most(m->queued, UINT16_MAX), __ATOMIC_RELEASE);
+	__atomic_store_n(&to->queued, meter_at_most(m->queued, UINT16_MAX), __ATOMIC_RELEASE);
 	__atomic_store_n(&to->window, window, __ATOMIC_RELEASE);
 	__atomic_store_n(&to->seq, (uint16_t)(odd + 1), __ATOMIC_RELEASE);
 }
@@ -75,13 +75,13 @@ bool dpa_meter_get(const struct dpa_slot_meter *from, struct dpa_meter *m)
 
 uint32_t dpa_meter_pack(const struct dpa_meter_thread *t)
 {
-	uint32_t w = at_most(t->busy, 1000) | (uint32_t)t->asleep << 10;
+	uint32_t w = meter_at_most(t->busy, 1000) | (uint32_t)t->asleep << 10;
 
 	if (!t->there)
 		return 0;
 	if (t->waiter || t->polls)
 		return THERE | OWN | w | (uint32_t)t->waiter << 11 | (uint32_t)t->polls << 12;
-	return THERE | w | (t->number & 0xff) << 11 | (uint32_t)at_most(t->qps, 2047) << 19;
+	return THERE | w | (t->number & 0xff) << 11 | (uint32_t)meter_at_most(t->qps, 2047) << 19;
 }
 
 struct dpa_meter_thread dpa_meter_unpack(uint32_t w)

@@ -50,7 +50,7 @@ static const struct counter_file *find_file(const char *name)
 }
 
 /* Acquire: later loads come after it. */
-static uint64_t load_counter(_Atomic uint64_t *counters, const struct counter_file *f)
+static uint64_t load_file_counter(_Atomic uint64_t *counters, const struct counter_file *f)
 {
 	uint64_t n = 0;
 
@@ -73,11 +73,11 @@ static uint64_t sum_counters(struct dpa_board *b, const struct counter_file *f)
 	int tries = 8;
 
 	do {
-		n = before = load_counter(past, f);
+		n = before = load_file_counter(past, f);
 		for (uint32_t i = dpa_board_proc_next(b, 0); i < DPA_BOARD_PROCS;
 		     i = dpa_board_proc_next(b, i + 1))
-			n += load_counter(dpa_board_counters(b, i), f);
-	} while (--tries && load_counter(past, f) != before);
+			n += load_file_counter(dpa_board_counters(b, i), f);
+	} while (--tries && load_file_counter(past, f) != before);
 	return n;
 }
 

@@ -80,7 +80,7 @@ static void put_flow(struct dpa_board *b, uint32_t at, const uint64_t rule[WORDS
 }
 
 /* Context: the board's lock. */
-static bool is_of(struct dpa_board *b, uint32_t at, uint32_t qpn)
+static bool is_flow_of_qp(struct dpa_board *b, uint32_t at, uint32_t qpn)
 {
 	struct dpa_board_flow *f = &b->shm->flows[at];
 
@@ -138,7 +138,7 @@ int dpa_board_flow_remove(struct dpa_board *b, uint32_t at, uint32_t qpn)
 
 	if (rc)
 		return rc;
-	if (at < dpa_board_flow_end(b) && is_of(b, at, qpn))
+	if (at < dpa_board_flow_end(b) && is_flow_of_qp(b, at, qpn))
 		put_flow(b, at, NULL, 0, 0);
 	else
 		rc = ENOENT;
@@ -151,7 +151,7 @@ void dpa_board_flow_forget(struct dpa_board *b, uint32_t qpn)
 	if (dpa_board_lock(b))
 		return; /* they become stale once the QPN is free */
 	for (uint32_t i = 0, n = dpa_board_flow_end(b); i < n; i++)
-		if (is_of(b, i, qpn))
+		if (is_flow_of_qp(b, i, qpn))
 			put_flow(b, i, NULL, 0, 0);
 	dpa_board_unlock(b);
 }
@@ -174,7 +174,7 @@ int dpa_board_flow_counts(struct dpa_board *b, uint32_t at, uint32_t qpn, uint64
 {
 	struct dpa_board_flow *f;
 
-	if (at >= dpa_board_flow_end(b) || !is_of(b, at, qpn))
+	if (at >= dpa_board_flow_end(b) || !is_flow_of_qp(b, at, qpn))
 		return ENOENT;
 	f = &b->shm->flows[at];
 	*packets = atomic_load_explicit(&f->packets, memory_order_relaxed);

@@ -50,7 +50,7 @@ static void close_writer(struct writer *w)
 	close(w->fd); /* and releases the lock */
 }
 
-static uint64_t offset_of(uint32_t i)
+static uint64_t inject_offset_of(uint32_t i)
 {
 	return DPA_BOARD_OFF_INJECTS + i * sizeof(struct dpa_board_inject);
 }
@@ -59,7 +59,7 @@ static struct dpa_board_inject *record_of(struct dpa_board *b, uint32_t slot)
 {
 	uint32_t i = atomic_load_explicit(&b->shm->procs[slot].inject, memory_order_acquire);
 
-	return i && i <= DPA_BOARD_INJECTS && dpa_board_present(b, offset_of(i - 1))
+	return i && i <= DPA_BOARD_INJECTS && dpa_board_present(b, inject_offset_of(i - 1))
 		       ? &b->shm->injects[i - 1]
 		       : NULL;
 }
@@ -69,7 +69,7 @@ static bool is_free(struct dpa_board *b, const struct writer *w, uint32_t i)
 {
 	dpa_owner_t o;
 
-	if (!dpa_board_present(b, offset_of(i)))
+	if (!dpa_board_present(b, inject_offset_of(i)))
 		return true;
 	o = atomic_load_explicit(&w->b.shm->injects[i].owner, memory_order_relaxed);
 	return !o || !dpa_board_alive(b, dpa_owner_slot(o), dpa_owner_gen(o));
@@ -84,7 +84,7 @@ static int take_record(struct dpa_board *b, struct writer *w, uint32_t slot, uin
 
 		if (!is_free(b, w, i))
 			continue;
-		rc = dpa_board_reserve_entry(&w->b, offset_of(i), sizeof(*r));
+		rc = dpa_board_reserve_entry(&w->b, inject_offset_of(i), sizeof(*r));
 		if (rc)
 			return rc;
 		memset((void *)r, 0, sizeof(*r));
@@ -117,7 +117,8 @@ const struct dpa_board_inject *dpa_board_inject_of(struct dpa_board *b, uint32_t
 /* ---------------------------------------------------------------------- texts */
 
 /* Copies a text that is valid while `gen` is even and does not change. */
-static bool copy_text(const _Atomic uint32_t *at, const char *from, char *text, uint32_t *gen)
+static bool copy_inject_text(const _Atomic uint32_t *at, const char *from, char *text,
+			     uint32_t *gen)
 {
 	*gen = atomic_load_explicit(at, memory_order_acquire);
 	if (*gen & 1)
@@ -129,7 +130,7 @@ static bool copy_text(const _Atomic uint32_t *at, const char *from, char *text, 
 }
 
 /* If a writer died the generation is odd: the next writer continues from it. One writer at a time. */
-static uint32_t put_text(_Atomic uint32_t *at, char *to, const char *text)
+static uint32_t put_inject_text(_Atomic uint32_t *at, char *to, const char *text)
 {
 	uint32_t odd = atomic_load_explicit(at, memory_order_relaxed) | 1;
 
@@ -150,12 +151,12 @@ uint32_t dpa_board_inject_gen(const struct dpa_board_inject *r)
 
 bool dpa_board_inject_request(const struct dpa_board_inject *r, char *text, uint32_t *gen)
 {
-	return copy_text(&r->gen, r->request, text, gen);
+	return copy_inject_text(&r->gen, r->request, text, gen);
 }
 
 void dpa_board_inject_follow(struct dpa_board_inject *r, uint32_t gen, const char *now)
 {
-	put_text(&r->now_gen, r->now, now);
+	put_inject_text(&r->now_gen, r->now, now);
 	atomic_store_explicit(&r->seen, gen, memory_order_release);
 }
 
@@ -163,7 +164,7 @@ bool dpa_board_inject_now(const struct dpa_board_inject *r, char *text)
 {
 	uint32_t gen;
 
-	return copy_text(&r->now_gen, r->now, text, &gen);
+	return copy_inject_text(&r->now_gen, r->now, text, &gen);
 }
 
 uint32_t dpa_board_inject_seen(const struct dpa_board_inject *r)
@@ -189,7 +190,7 @@ int dpa_board_inject_put(struct dpa_board *b, uint32_t slot, uint32_t gen, const
 		rc = take_record(b, &w, slot, gen);
 	r = rc ? NULL : record_of(&w.b, slot);
 	if (r)
-		*request = put_text(&r->gen, r->request, text);
+		*request = put_inject_text(&r->gen, r->request, text);
 	close_writer(&w);
 	return rc;
 }

@@ -30,7 +30,7 @@ static void add_sums(struct sums *s, const struct dpa_board_proc *p)
 	s->srq += p->nsrq;
 }
 
-static void add_all(struct dpa_board *b, struct sums *s)
+static void add_all_processes(struct dpa_board *b, struct sums *s)
 {
 	for (uint32_t i = dpa_board_proc_next(b, 0); i < DPA_BOARD_PROCS;
 	     i = dpa_board_proc_next(b, i + 1)) {
@@ -67,7 +67,7 @@ static int counts_text(struct dpa_board *b, char *text, size_t len)
 	int n;
 
 	if (b) {
-		add_all(b, &s);
+		add_all_processes(b, &s);
 		s.cm_id = count_cm_ids(b);
 	}
 	n = snprintf(text, len,
@@ -208,7 +208,7 @@ static int cm_ids_text(struct dpa_board *b, uint32_t from, char *text, size_t le
 }
 
 /* A request that is being written counts as the state before it: up. */
-static int port_text(struct dpa_board *b, char *text, size_t len)
+static int port_request_text(struct dpa_board *b, char *text, size_t len)
 {
 	char asked[DPA_BOARD_ASK_TEXT] = "";
 	uint32_t gen;
@@ -237,7 +237,7 @@ int dpa_hw_board_file(const char *board, const char *name, char *text, size_t le
 	else if (strncmp(name, "cm_ids/", 7) == 0)
 		ret = cm_ids_text(b, (uint32_t)strtoul(name + 7, NULL, 10), text, len);
 	else if (strcmp(name, "port") == 0)
-		ret = port_text(b, text, len);
+		ret = port_request_text(b, text, len);
 	else
 		ret = -ENOENT;
 	if (b)

@@ -143,7 +143,7 @@ static bool take_entry(struct dpa_board *b, struct dpa_board_np_probe *e, bool o
 						       memory_order_acq_rel, memory_order_relaxed);
 }
 
-static struct dpa_board_np_probe *find_entry(struct dpa_board *b)
+static struct dpa_board_np_probe *take_free_probe(struct dpa_board *b)
 {
 	for (int of_dead = 0; of_dead < 2; of_dead++)
 		for (uint32_t i = 0; i < DPA_BOARD_NP_PROBES; i++)
@@ -169,7 +169,7 @@ bool dpa_board_np_post(struct dpa_board *b, struct dpa_pcc_probe *probe)
 	struct dpa_board_np_probe *e = NULL;
 
 	if (!dpa_board_reserve(b, DPA_BOARD_OFF_NP_PROBE, sizeof(b->shm->np_probes)))
-		e = find_entry(b);
+		e = take_free_probe(b);
 	if (!e)
 		return false;
 	DPA_BOARD_STEP("np-taken");
@@ -186,7 +186,7 @@ bool dpa_board_np_post(struct dpa_board *b, struct dpa_pcc_probe *probe)
 	return true;
 }
 
-static void give_back(struct dpa_board *b, struct dpa_board_np_probe *e)
+static void give_back_probe(struct dpa_board *b, struct dpa_board_np_probe *e)
 {
 	dpa_owner_t me = dpa_board_me(b);
 
@@ -209,7 +209,7 @@ enum dpa_np_state dpa_board_np_poll(struct dpa_board *b, uint32_t ring, uint64_t
 		return DPA_NP_WAITS;
 	sends = s == (serial | DPA_NP_ANSWERED) && get_answer(reply, e, serial);
 	if ((s & ~STATE) == serial)
-		give_back(b, e);
+		give_back_probe(b, e);
 	return sends ? DPA_NP_SENDS : DPA_NP_NONE;
 }
 
@@ -218,13 +218,13 @@ void dpa_board_np_drop(struct dpa_board *b, uint32_t ring, uint64_t serial)
 	struct dpa_board_np_probe *e = probe_of(b, ring);
 
 	if ((atomic_load_explicit(&e->state, memory_order_relaxed) & ~STATE) == serial)
-		give_back(b, e);
+		give_back_probe(b, e);
 }
 
 void dpa_board_np_leave(struct dpa_board *b)
 {
 	for (uint32_t i = 0; i < DPA_BOARD_NP_PROBES && is_reserved(b); i++)
-		give_back(b, probe_of(b, i));
+		give_back_probe(b, probe_of(b, i));
 }
 
 /* ---------------------------------------------------------- the program's side */

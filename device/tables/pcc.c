@@ -23,7 +23,7 @@ _Atomic uint64_t *dpa_board_pcc_word(struct dpa_board *b)
 	return &b->shm->pcc.rp.word;
 }
 
-static uint64_t load_word(struct dpa_board *b)
+static uint64_t load_pcc_word(struct dpa_board *b)
 {
 	return atomic_load_explicit(&b->shm->pcc.rp.word, memory_order_acquire);
 }
@@ -48,7 +48,7 @@ uint64_t dpa_pcc_word_counting_set(uint64_t w, int slot)
 /* Removes the slots of the image; the built-in counters count again. */
 void dpa_pcc_word_drop_image(struct dpa_board *b, uint32_t image)
 {
-	uint64_t old = load_word(b), new;
+	uint64_t old = load_pcc_word(b), new;
 
 	do {
 		if (dpa_pcc_word_image(old) != image || !(old >> 16 & 0xff))
@@ -62,7 +62,7 @@ void dpa_pcc_word_drop_image(struct dpa_board *b, uint32_t image)
 
 void dpa_board_pcc_check(struct dpa_board *b)
 {
-	uint32_t image = dpa_pcc_word_image(load_word(b));
+	uint32_t image = dpa_pcc_word_image(load_pcc_word(b));
 	dpa_owner_t o = atomic_load_explicit(&b->shm->pcc.rp.owner, memory_order_acquire);
 
 	if (!o || dpa_board_alive(b, dpa_owner_slot(o), dpa_owner_gen(o)))
@@ -82,9 +82,9 @@ static uint64_t current_word(struct dpa_board *b)
 
 	if (!b->peek) {
 		dpa_board_pcc_check(b);
-		return load_word(b);
+		return load_pcc_word(b);
 	}
-	w = load_word(b);
+	w = load_pcc_word(b);
 	if (!o || !dpa_board_alive(b, dpa_owner_slot(o), dpa_owner_gen(o)))
 		w &= ~(UINT64_C(0xff) << DPA_BOARD_PCC_POPULATED);
 	return w;
@@ -119,14 +119,14 @@ static struct dpa_board_pcc_slot *user_slot(struct dpa_board *b, uint32_t slot, 
 	return &b->shm->pcc_slots[slot];
 }
 
-static bool is_there(struct dpa_board *b, uint32_t slot, uint64_t w)
+static bool is_slot_there(struct dpa_board *b, uint32_t slot, uint64_t w)
 {
 	return dpa_board_pcc_builtin(slot) || user_slot(b, slot, w);
 }
 
 /* ------------------------------------------------------------------------- slots */
 
-static void put_text(char *to, size_t size, const char *from)
+static void put_slot_text(char *to, size_t size, const char *from)
 {
 	snprintf(to, size, "%.*s", (int)size - 1, from);
 }
@@ -161,17 +161,17 @@ static void read_builtin(struct dpa_board *b, uint32_t slot, struct dpa_pcc_slot
 	out->minor = d->minor;
 	out->nparams = d->nparams;
 	out->ncounters = d->ncounters;
-	put_text(out->text, sizeof(out->text), d->text);
+	put_slot_text(out->text, sizeof(out->text), d->text);
 	for (uint32_t i = 0; i < d->nparams; i++) {
 		out->params[i] = (struct dpa_pcc_param_desc){
 			value[i], d->params[i].def, d->params[i].min, d->params[i].max, 1, ""};
-		put_text(out->params[i].text, DPA_PCC_TEXT, d->params[i].text);
+		put_slot_text(out->params[i].text, DPA_PCC_TEXT, d->params[i].text);
 	}
 	for (uint32_t i = 0; i < d->ncounters; i++)
-		put_text(out->counters[i], DPA_PCC_TEXT, d->counters[i]);
+		put_slot_text(out->counters[i], DPA_PCC_TEXT, d->counters[i]);
 }
 
-static uint32_t at_most(uint32_t n, uint32_t most)
+static uint32_t pcc_at_most(uint32_t n, uint32_t most)
 {
 	return n < most ? n : most;
 }
@@ -181,9 +181,9 @@ static void read_user(const struct dpa_board_pcc_slot *s, struct dpa_pcc_slot *o
 	out->id = s->id;
 	out->major = s->major;
 	out->minor = s->minor;
-	out->nparams = at_most(s->nparams, DPA_PCC_PARAMS);
-	out->ncounters = at_most(s->ncounters, DPA_PCC_COUNTERS);
-	put_text(out->text, sizeof(out->text), s->text);
+	out->nparams = pcc_at_most(s->nparams, DPA_PCC_PARAMS);
+	out->ncounters = pcc_at_most(s->ncounters, DPA_PCC_COUNTERS);
+	put_slot_text(out->text, sizeof(out->text), s->text);
 	for (uint32_t i = 0; i < out->nparams; i++) {
 		out->params[i] = (struct dpa_pcc_param_desc){
 			__atomic_load_n(&s->values[i], __ATOMIC_RELAXED),
@@ -192,10 +192,10 @@ static void read_user(const struct dpa_board_pcc_slot *s, struct dpa_pcc_slot *o
 			s->max[i],
 			s->may_set[i],
 			""};
-		put_text(out->params[i].text, DPA_PCC_TEXT, s->ptext[i]);
+		put_slot_text(out->params[i].text, DPA_PCC_TEXT, s->ptext[i]);
 	}
 	for (uint32_t i = 0; i < out->ncounters; i++)
-		put_text(out->counters[i], DPA_PCC_TEXT, s->ctext[i]);
+		put_slot_text(out->counters[i], DPA_PCC_TEXT, s->ctext[i]);
 }
 
 int dpa_board_pcc_read_slot(void *port, uint32_t slot, struct dpa_pcc_slot *out)
@@ -213,7 +213,7 @@ int dpa_board_pcc_read_slot(void *port, uint32_t slot, struct dpa_pcc_slot *out)
 		return ENOENT;
 	read_user(s, out);
 	atomic_thread_fence(memory_order_acquire);
-	return dpa_pcc_word_image(load_word(b)) == dpa_pcc_word_image(w) ? 0 : EAGAIN;
+	return dpa_pcc_word_image(load_pcc_word(b)) == dpa_pcc_word_image(w) ? 0 : EAGAIN;
 }
 
 int dpa_board_pcc_enable(void *port, uint32_t slot, bool on)
@@ -222,7 +222,7 @@ int dpa_board_pcc_enable(void *port, uint32_t slot, bool on)
 	uint64_t old = current_word(b), new;
 
 	do {
-		if (slot >= DPA_PCC_SLOTS || !is_there(b, slot, old))
+		if (slot >= DPA_PCC_SLOTS || !is_slot_there(b, slot, old))
 			return ENOENT;
 		new = on ? old | UINT64_C(1) << slot : old & ~(UINT64_C(1) << slot);
 	} while (!dpa_pcc_word_change(b, &old, new));
@@ -235,7 +235,7 @@ int dpa_board_pcc_count(void *port, uint32_t slot, bool on)
 	uint64_t old = current_word(b), new;
 
 	do {
-		if (slot >= DPA_PCC_SLOTS || !is_there(b, slot, old))
+		if (slot >= DPA_PCC_SLOTS || !is_slot_there(b, slot, old))
 			return ENOENT;
 		if (!on && dpa_pcc_word_counting(old) != (int)slot)
 			return 0;
@@ -326,11 +326,11 @@ int dpa_board_pcc_read_counters(void *port, uint32_t slot, bool clear, uint32_t 
 	uint64_t w = current_word(b);
 	struct dpa_board_pcc_slot *s = user_slot(b, slot, w);
 
-	if (slot >= DPA_PCC_SLOTS || !is_there(b, slot, w))
+	if (slot >= DPA_PCC_SLOTS || !is_slot_there(b, slot, w))
 		return ENOENT;
 	if (dpa_pcc_word_counting(w) != (int)slot || !(dpa_pcc_word_enabled(w) >> slot & 1))
 		return ENODATA;
-	*num = s ? at_most(s->ncounters, DPA_PCC_COUNTERS) : DPA_PCC_N_NUM;
+	*num = s ? pcc_at_most(s->ncounters, DPA_PCC_COUNTERS) : DPA_PCC_N_NUM;
 	if (!s)
 		sum_builtin(b, slot - DPA_PCC_SLOT_RTT, values);
 	for (uint32_t i = 0; i < *num; i++) {
@@ -369,7 +369,7 @@ static int set_builtin(struct dpa_board *b, uint32_t slot, uint32_t id, uint32_t
 {
 	const struct dpa_pcc_builtin_desc *d = dpa_board_pcc_builtin(slot);
 	struct dpa_board_pcc_builtin *p = &b->shm->pcc.builtin[slot - DPA_PCC_SLOT_RTT];
-	uint64_t old = load_word(b);
+	uint64_t old = load_pcc_word(b);
 
 	if (id >= d->nparams || value < d->params[id].min || value > d->params[id].max)
 		return ERANGE;
@@ -412,7 +412,7 @@ static bool is_answered(uint64_t s)
 }
 
 /* Frees the word. Returns the request's errno; EBUSY: no answer, or another caller has taken it. */
-static int end_request(_Atomic uint64_t *r, uint64_t mine)
+static int end_pcc_request(_Atomic uint64_t *r, uint64_t mine)
 {
 	uint64_t s = atomic_load_explicit(r, memory_order_acquire);
 
@@ -436,7 +436,7 @@ static int ask_image(struct dpa_board *b, uint32_t slot, uint32_t id, uint32_t v
 	for (int i = 0; i < PARAM_TRIES; i++, sleep_1ms())
 		if (atomic_load_explicit(r, memory_order_acquire) != mine)
 			break;
-	return end_request(r, mine);
+	return end_pcc_request(r, mine);
 }
 
 int dpa_board_pcc_set_param(void *port, uint32_t slot, uint32_t id, uint32_t value)
@@ -448,7 +448,7 @@ int dpa_board_pcc_set_param(void *port, uint32_t slot, uint32_t id, uint32_t val
 		return set_builtin(b, slot, id, value);
 	if (!s)
 		return ENOENT;
-	if (id >= at_most(s->nparams, DPA_PCC_PARAMS) || !(s->may_set[id] & 1) ||
+	if (id >= pcc_at_most(s->nparams, DPA_PCC_PARAMS) || !(s->may_set[id] & 1) ||
 	    value < s->min[id] || value > s->max[id])
 		return ERANGE;
 	return ask_image(b, slot, id, value);

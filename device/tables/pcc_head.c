@@ -10,19 +10,20 @@
 
 #define LOOKS DPA_BOARD_PCC_HEADER_LOOKS
 
-static struct dpa_board_pcc_header *entry_of(struct dpa_board *b, uint32_t flow, uint32_t look)
+static struct dpa_board_pcc_header *header_entry_of(struct dpa_board *b, uint32_t flow,
+						    uint32_t look)
 {
 	return &b->shm->pcc_headers[(flow + look) % DPA_PCC_HEADER_FLOWS];
 }
 
 /* Is it the state of an entry of this flow? The number of the change is any. */
-static bool is_of(uint64_t state, uint32_t number, uint32_t flow)
+static bool is_state_of_flow(uint64_t state, uint32_t number, uint32_t flow)
 {
 	return state >> 48 == number && (uint32_t)state == flow;
 }
 
 /* The flow of an entry is one of the image, and its QPN has an owner. */
-static bool is_used(struct dpa_board *b, uint64_t state, uint32_t number)
+static bool is_header_used(struct dpa_board *b, uint64_t state, uint32_t number)
 {
 	const struct dpa_board_qpn *q = &b->shm->qpns[state & (DPA_BOARD_QPNS - 1)];
 
@@ -34,29 +35,29 @@ static uint64_t next_state(uint64_t state, uint32_t number, uint32_t flow)
 	return (uint64_t)number << 48 | ((state >> 32) + 1) % 65536 << 32 | flow;
 }
 
-static struct dpa_board_pcc_header *find(struct dpa_board *b, uint32_t number, uint32_t flow,
-					 uint64_t *state)
+static struct dpa_board_pcc_header *find_header(struct dpa_board *b, uint32_t number, uint32_t flow,
+						uint64_t *state)
 {
 	for (uint32_t i = 0; i < LOOKS; i++) {
-		struct dpa_board_pcc_header *e = entry_of(b, flow, i);
+		struct dpa_board_pcc_header *e = header_entry_of(b, flow, i);
 
 		*state = atomic_load_explicit(&e->state, memory_order_acquire);
-		if (is_of(*state, number, flow))
+		if (is_state_of_flow(*state, number, flow))
 			return e;
 	}
 	return NULL;
 }
 
 /* An entry that no flow has any more. */
-static struct dpa_board_pcc_header *take(struct dpa_board *b, uint32_t number, uint32_t flow,
-					 uint64_t *state)
+static struct dpa_board_pcc_header *take_header(struct dpa_board *b, uint32_t number, uint32_t flow,
+						uint64_t *state)
 {
 	for (uint32_t i = 0; i < LOOKS; i++) {
-		struct dpa_board_pcc_header *e = entry_of(b, flow, i);
+		struct dpa_board_pcc_header *e = header_entry_of(b, flow, i);
 		uint64_t s = atomic_load_explicit(&e->state, memory_order_acquire);
 
 		*state = next_state(s, number, flow);
-		if (!is_used(b, s, number) &&
+		if (!is_header_used(b, s, number) &&
 		    atomic_compare_exchange_strong_explicit(
 			    &e->state, &s, *state, memory_order_acq_rel, memory_order_relaxed))
 			return e;
@@ -72,12 +73,12 @@ int dpa_pcc_header_set(struct dpa_board *b, uint32_t number, uint32_t flow, cons
 
 	if (dpa_board_reserve(b, DPA_BOARD_OFF_PCC_HEAD, sizeof(b->shm->pcc_headers)))
 		return ENOSPC;
-	e = find(b, number, flow, &state);
+	e = find_header(b, number, flow, &state);
 	if (e) {
 		state = next_state(state, number, flow);
 		atomic_store_explicit(&e->state, state, memory_order_release);
 	} else {
-		e = take(b, number, flow, &state);
+		e = take_header(b, number, flow, &state);
 	}
 	if (!e)
 		return ENOSPC;
@@ -96,7 +97,7 @@ bool dpa_board_pcc_header(struct dpa_board *b, uint32_t number, uint32_t flow,
 	uint64_t state = 0;
 
 	if (dpa_board_present(b, DPA_BOARD_OFF_PCC_HEAD + sizeof(b->shm->pcc_headers) - 1))
-		e = find(b, number, flow, &state);
+		e = find_header(b, number, flow, &state);
 	for (uint32_t i = 0; i < DPA_PCC_HEADER; i++) {
 		uint64_t w = e ? atomic_load_explicit(&e->word[i], memory_order_acquire) : 0;
 

@@ -43,7 +43,7 @@ struct dpa_board *dpa_pcc_image_board(const struct dpa_pcc_image *img)
 
 /* ------------------------------------------------------------------------ the bell */
 
-static long futex(_Atomic uint32_t *word, int op, uint32_t val, const struct timespec *ts)
+static long image_futex(_Atomic uint32_t *word, int op, uint32_t val, const struct timespec *ts)
 {
 	return syscall(SYS_futex, word, op, val, ts, NULL, 0);
 }
@@ -51,7 +51,7 @@ static long futex(_Atomic uint32_t *word, int op, uint32_t val, const struct tim
 void dpa_pcc_bell_ring(struct dpa_board_pcc_side *side)
 {
 	atomic_fetch_add_explicit(&side->bell, 1, memory_order_seq_cst);
-	futex(&side->bell, FUTEX_WAKE, INT32_MAX, NULL);
+	image_futex(&side->bell, FUTEX_WAKE, INT32_MAX, NULL);
 }
 
 void dpa_pcc_announce(struct dpa_board_pcc_side *side, uint32_t ring)
@@ -73,7 +73,7 @@ static void image_wake(struct dpa_pcc_image *img)
 	dpa_pcc_bell_ring(img->side);
 }
 
-static bool has_news(const struct dpa_pcc_image *img)
+static bool has_image_news(const struct dpa_pcc_image *img)
 {
 	uint64_t req = atomic_load_explicit(&img->b->shm->pcc.req, memory_order_acquire);
 
@@ -91,12 +91,12 @@ static void image_wait(struct dpa_pcc_image *img, uint32_t ms)
 
 	if (owner) {
 		atomic_store_explicit(&p->asleep, 1, memory_order_seq_cst);
-		if (has_news(img)) {
+		if (has_image_news(img)) {
 			atomic_store_explicit(&p->asleep, 0, memory_order_seq_cst);
 			return;
 		}
 	}
-	futex(&p->bell, FUTEX_WAIT, seen, &ts);
+	image_futex(&p->bell, FUTEX_WAIT, seen, &ts);
 	if (owner)
 		atomic_store_explicit(&p->asleep, 0, memory_order_seq_cst);
 }
@@ -164,7 +164,7 @@ int dpa_board_pcc_ring_open(struct dpa_board *b)
 	return 0;
 }
 
-static bool push(struct dpa_board *b, const struct dpa_pcc_report *rep)
+static bool push_report(struct dpa_board *b, const struct dpa_pcc_report *rep)
 {
 	_Atomic uint32_t *tail = &b->shm->pcc_ends[b->slot].tail;
 	uint32_t p = atomic_load_explicit(tail, memory_order_relaxed);
@@ -196,7 +196,7 @@ static bool push(struct dpa_board *b, const struct dpa_pcc_report *rep)
 
 bool dpa_board_pcc_report(struct dpa_board *b, const struct dpa_pcc_report *rep)
 {
-	if (!push(b, rep))
+	if (!push_report(b, rep))
 		return false;
 	DPA_BOARD_STEP("pcc-pushed");
 	dpa_pcc_announce(&b->shm->pcc.rp, b->slot);
@@ -345,7 +345,7 @@ static int image_load(void *port, enum dpa_pcc_role role, struct dpa_pcc_image *
 	return 0;
 }
 
-static void give_up(struct dpa_pcc_image *img)
+static void give_up_image(struct dpa_pcc_image *img)
 {
 	struct dpa_board_pcc_side *p = img->side;
 	dpa_owner_t me = dpa_board_me(img->b);
@@ -366,7 +366,7 @@ static void give_up(struct dpa_pcc_image *img)
 
 static void image_unload(struct dpa_pcc_image *img)
 {
-	give_up(img);
+	give_up_image(img);
 	atomic_store(&the_image[img->role], NULL);
 	free(img);
 }
@@ -377,12 +377,12 @@ void dpa_board_pcc_leave(struct dpa_board *b)
 		struct dpa_pcc_image *img = atomic_load(&the_image[i]);
 
 		if (img && img->b == b)
-			give_up(img);
+			give_up_image(img);
 	}
 	dpa_board_np_leave(b);
 }
 
-static void write_slot(struct dpa_board_pcc_slot *to, const struct dpa_pcc_slot *from)
+static void write_image_slot(struct dpa_board_pcc_slot *to, const struct dpa_pcc_slot *from)
 {
 	memset(to, 0, sizeof(*to));
 	to->id = from->id;
@@ -451,7 +451,7 @@ static int image_publish(struct dpa_pcc_image *img, const struct dpa_pcc_slot *s
 	if (dpa_board_reserve(b, DPA_BOARD_OFF_PCC_SLOT, sizeof(b->shm->pcc_slots)))
 		return ENOMEM;
 	for (uint32_t i = 0; i < DPA_PCC_USER_SLOTS; i++) {
-		write_slot(&b->shm->pcc_slots[i], &slots[i]);
+		write_image_slot(&b->shm->pcc_slots[i], &slots[i]);
 		keep_limits(&img->limits[i], &slots[i], populated >> i & 1);
 		for (uint32_t k = 0; k < DPA_PCC_COUNTERS; k++)
 			atomic_store_explicit(&p->base[i][k], 0, memory_order_relaxed);
@@ -483,7 +483,8 @@ static void image_answer_param(struct dpa_pcc_image *img, int err)
 						memory_order_acq_rel, memory_order_relaxed);
 }
 
-static bool may_set(const struct dpa_pcc_image *img, uint32_t slot, uint32_t id, uint32_t value)
+static bool image_may_set(const struct dpa_pcc_image *img, uint32_t slot, uint32_t id,
+			  uint32_t value)
 {
 	const struct limits *l = &img->limits[slot];
 
@@ -503,7 +504,7 @@ static bool image_next_param(struct dpa_pcc_image *img, uint32_t *slot, uint32_t
 	*slot = (uint32_t)(r >> DPA_BOARD_PCC_REQ_SLOT) % DPA_PCC_USER_SLOTS;
 	*id = (uint32_t)(r >> DPA_BOARD_PCC_REQ_ID) & 63;
 	*value = (uint32_t)(r >> DPA_BOARD_PCC_REQ_VALUE);
-	if (may_set(img, *slot, *id, *value))
+	if (image_may_set(img, *slot, *id, *value))
 		return true;
 	image_answer_param(img, ERANGE);
 	return false;

@@ -67,7 +67,7 @@ static _Thread_local __attribute__((tls_model("initial-exec"))) struct writer me
 /* ---------------------------------------------------------------------- clock */
 
 #if defined(__x86_64__)
-static uint64_t ticks(void)
+static uint64_t read_ticks(void)
 {
 	return trace.clock == DPA_TRACE_CLOCK_TICKS ? __builtin_ia32_rdtsc() : dpa_now_ns();
 }
@@ -80,7 +80,7 @@ static bool have_ticks(void)
 	return __get_cpuid(0x80000007, &a, &b, &c, &d) && (d >> 8 & 1);
 }
 #elif defined(__aarch64__)
-static uint64_t ticks(void)
+static uint64_t read_ticks(void)
 {
 	uint64_t t;
 
@@ -93,7 +93,7 @@ static bool have_ticks(void)
 	return true;
 }
 #else
-static uint64_t ticks(void)
+static uint64_t read_ticks(void)
 {
 	return dpa_now_ns();
 }
@@ -119,7 +119,7 @@ static bool size_is_allowed(size_t n)
 	return getrlimit(RLIMIT_FSIZE, &lim) || lim.rlim_cur == RLIM_INFINITY || lim.rlim_cur >= n;
 }
 
-static int make_memory(struct dpa_trace_shm **shm)
+static int make_trace_memory(struct dpa_trace_shm **shm)
 {
 	int fd = memfd_create("dpa-timeline", MFD_CLOEXEC | MFD_ALLOW_SEALING);
 	void *p = MAP_FAILED;
@@ -163,7 +163,7 @@ static int make_ours(void)
 	return 0;
 }
 
-static bool is_ours(void)
+static bool is_trace_ours(void)
 {
 	return trace.ours && atomic_load_explicit(trace.ours, memory_order_relaxed);
 }
@@ -174,11 +174,11 @@ int dpa_trace_prepare(void)
 	struct stat st;
 	int ret, fd;
 
-	if (trace.shm && is_ours())
+	if (trace.shm && is_trace_ours())
 		return 0;
 	if (!size_is_allowed(sizeof(*shm)))
 		return EFBIG;
-	fd = make_memory(&shm);
+	fd = make_trace_memory(&shm);
 	if (fd < 0)
 		return errno;
 	ret = fstat(fd, &st) ? errno : make_ours();
@@ -248,8 +248,9 @@ void dpa_meters_set(bool on)
 
 static uint32_t rings_used(void)
 {
-	return trace.shm && is_ours() ? atomic_load_explicit(&trace.shm->used, memory_order_acquire)
-				      : 0;
+	return trace.shm && is_trace_ours()
+		       ? atomic_load_explicit(&trace.shm->used, memory_order_acquire)
+		       : 0;
 }
 
 void dpa_trace_forget(void)
@@ -307,7 +308,7 @@ static void put_thread(uint32_t tid)
 	struct dpa_trace_words w = dpa_trace_words(DPA_TRACE_THREAD, 0, 0, tid, 0, 0, 0);
 
 	prctl(PR_GET_NAME, &w.w[1]);
-	dpa_trace_put(ticks(), w);
+	dpa_trace_put(read_ticks(), w);
 }
 
 /* The first event of this thread since the timeline was switched. */
@@ -376,19 +377,19 @@ uint64_t dpa_trace_now(void)
 		me.skip--;
 		return 0;
 	}
-	if (!gate || !is_ours())
+	if (!gate || !is_trace_ours())
 		return 0;
 	if (dpa_unlikely(me.gate != gate))
 		join_timeline(gate);
 	if (dpa_unlikely(!me.ring))
 		return 0;
-	now = ticks();
+	now = read_ticks();
 	return !(gate & GATE_ALL) && is_skipped(now) ? 0 : now;
 }
 
 uint32_t dpa_trace_since(uint64_t began)
 {
-	const uint64_t d = ticks() - began;
+	const uint64_t d = read_ticks() - began;
 
 	return d < UINT32_MAX ? (uint32_t)d : UINT32_MAX;
 }

@@ -65,7 +65,7 @@ void dpa_own_rest_now(void)
 	dpa_own_woke();
 }
 
-static int64_t now_ns(void)
+static int64_t rest_now_ns(void)
 {
 	struct timespec ts;
 
@@ -74,14 +74,14 @@ static int64_t now_ns(void)
 }
 
 /* False: the time is over. */
-static bool wait_until(_Atomic uint32_t *a, _Atomic uint32_t *b)
+static bool wait_until_equal(_Atomic uint32_t *a, _Atomic uint32_t *b)
 {
-	int64_t end = now_ns() + PATIENCE_NS;
+	int64_t end = rest_now_ns() + PATIENCE_NS;
 	uint32_t n = 0;
 
 	while (read_count(a) != (b ? read_count(b) : 0)) {
 		dpa_relax(&n);
-		if (n % 256 == 0 && now_ns() > end)
+		if (n % 256 == 0 && rest_now_ns() > end)
 			return false;
 	}
 	return true;
@@ -89,7 +89,7 @@ static bool wait_until(_Atomic uint32_t *a, _Atomic uint32_t *b)
 
 uint32_t dpa_own_threads(void)
 {
-	return wait_until(&born, NULL) ? read_count(&own) : UINT32_MAX;
+	return wait_until_equal(&born, NULL) ? read_count(&own) : UINT32_MAX;
 }
 
 bool dpa_rest_begin(void)
@@ -99,7 +99,7 @@ bool dpa_rest_begin(void)
 	if (!atomic_compare_exchange_strong_explicit(&dpa_rest_wanted, &none, 1,
 						     memory_order_seq_cst, memory_order_relaxed))
 		return false;
-	if (wait_until(&born, NULL) && wait_until(&resting, &own))
+	if (wait_until_equal(&born, NULL) && wait_until_equal(&resting, &own))
 		return true;
 	dpa_rest_end();
 	return false;
