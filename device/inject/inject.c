@@ -49,7 +49,7 @@ static struct {
 static _Atomic uint32_t any_news, any_raised; /* hints */
 static _Atomic uint64_t gone_until;	      /* ns; 0: it never was */
 
-static bool matches(const struct dpa_inject_rule *r, const struct dpa_inject_query *q)
+static bool rule_matches(const struct dpa_inject_rule *r, const struct dpa_inject_query *q)
 {
 	return r->line == q->line && r->call == q->call &&
 	       (q->effect == DPA_INJECT_ANY || r->effect == q->effect) &&
@@ -65,7 +65,7 @@ static bool is_timed(const struct dpa_inject_rule *r)
 }
 
 /* True if the match is one of those that shall fail. */
-static bool selects(uint32_t i, uint64_t seen)
+static bool rule_selects(uint32_t i, uint64_t seen)
 {
 	const struct dpa_inject_rule *r = &table.spec.rule[i];
 
@@ -78,7 +78,7 @@ static bool selects(uint32_t i, uint64_t seen)
 }
 
 /* True if a failure of the rule lasts, and each match meanwhile fails. */
-static bool lasts(const struct dpa_inject_rule *r)
+static bool rule_lasts(const struct dpa_inject_rule *r)
 {
 	return r->time && r->line == DPA_INJECT_PEER && r->effect == DPA_INJECT_RNR;
 }
@@ -90,7 +90,7 @@ static bool count_match(uint32_t i, uint64_t now)
 
 	if (now < table.count[i].until)
 		return true;
-	return selects(i, seen);
+	return rule_selects(i, seen);
 }
 
 /* Context: the lock. */
@@ -102,7 +102,7 @@ static void begin_failure(uint32_t i, uint64_t now)
 	if (now < table.count[i].until)
 		return;
 	table.count[i].begun++;
-	if (lasts(r))
+	if (rule_lasts(r))
 		table.count[i].until = now + r->time;
 }
 
@@ -147,7 +147,8 @@ static void ask_rules(struct dpa_inject_query *q, uint64_t now)
 	for (uint32_t i = 0; i < table.spec.num; i++) {
 		const struct dpa_inject_rule *r = &table.spec.rule[i];
 
-		if (!matches(r, q) || is_timed(r) || (r->after && now - table.since < r->after))
+		if (!rule_matches(r, q) || is_timed(r) ||
+		    (r->after && now - table.since < r->after))
 			continue;
 		if (count_match(i, now) && !q->rule) {
 			begin_failure(i, now);
@@ -166,7 +167,7 @@ static bool is_lasting(int type)
 }
 
 /* A port or a device without a time stays away until the rules change; another device comes at once. */
-static uint64_t longer(int type, uint64_t a, uint64_t b)
+static uint64_t longer_absence(int type, uint64_t a, uint64_t b)
 {
 	if (type != DPA_EVENT_DEVICE_FATAL && (!a || !b))
 		return 0;
@@ -182,7 +183,7 @@ static void leave_event(int type, uint64_t ns)
 	while (lasting && i < table.nraised && table.raised[i].type != type)
 		i++;
 	if (lasting && i < table.nraised) {
-		table.raised[i].ns = longer(type, table.raised[i].ns, ns);
+		table.raised[i].ns = longer_absence(type, table.raised[i].ns, ns);
 		return;
 	}
 	if (!lasting && table.nraised >= EVENTS)

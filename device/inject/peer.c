@@ -6,7 +6,8 @@
 #include "inject/inject.h"
 #include "inject/query.h"
 
-static int ask(const struct dpa_inject_cqe *request, enum dpa_inject_peer effect, uint64_t *ns)
+static int ask_peer_rules(const struct dpa_inject_cqe *request, enum dpa_inject_peer effect,
+			  uint64_t *ns)
 {
 	struct dpa_inject_query q = {.line = DPA_INJECT_PEER,
 				     .effect = (int)effect,
@@ -21,10 +22,12 @@ uint64_t dpa_inject_slow(const struct dpa_inject_cqe *request)
 {
 	uint64_t ns = 0;
 
-	return dpa_hw_injecting(DPA_INJECT_PEER) && ask(request, DPA_INJECT_SLOW, &ns) ? ns : 0;
+	return dpa_hw_injecting(DPA_INJECT_PEER) && ask_peer_rules(request, DPA_INJECT_SLOW, &ns)
+		       ? ns
+		       : 0;
 }
 
 bool dpa_inject_rnr(const struct dpa_inject_cqe *request)
 {
-	return dpa_hw_injecting(DPA_INJECT_PEER) && ask(request, DPA_INJECT_RNR, NULL);
+	return dpa_hw_injecting(DPA_INJECT_PEER) && ask_peer_rules(request, DPA_INJECT_RNR, NULL);
 }

@@ -125,7 +125,7 @@ int dpa_capture_file(struct dpa_capture *c, const char *path, char *err, size_t 
 }
 
 /* Context: c->lock. A block that was written partly is the last one in the file. */
-static void to_file(struct dpa_capture *c, uint32_t n)
+static void write_block_to_file(struct dpa_capture *c, uint32_t n)
 {
 	ssize_t k = dpa_still_ours(&c->file) ? write(c->file.fd, c->block, n) : -1;
 
@@ -231,7 +231,7 @@ static void to_tool(struct dpa_capture *c, uint32_t n)
 
 /* ------------------------------------------------------------------- frames */
 
-static uint64_t wall_ns(void)
+static uint64_t capture_wall_ns(void)
 {
 	struct timespec ts;
 
@@ -268,13 +268,13 @@ void dpa_capture_frame(struct dpa_capture *c, enum dpa_inspect_at at, const stru
 		snprintf(news, sizeof(news), ", %s", line);
 	snprintf(text, sizeof(text), "%s %s%s%s", c->who, at == DPA_AT_SHM ? "shm" : "udp", lost,
 		 news);
-	n = dpa_pcapng_packet(c->block, sizeof(c->block), wall_ns(),
+	n = dpa_pcapng_packet(c->block, sizeof(c->block), capture_wall_ns(),
 			      at == DPA_AT_TX ? DPA_PCAPNG_OUT : DPA_PCAPNG_IN, text, &net, f->p,
 			      f->n);
 	if (n) {
 		dpa_count(c->hw, DPA_CNT_capture_packets, 1);
 		if (c->file.fd >= 0)
-			to_file(c, n);
+			write_block_to_file(c, n);
 		if (c->ring)
 			to_tool(c, n);
 	} else { /* exceeds every packet */

@@ -26,7 +26,7 @@ static uint32_t dqpn_of(const uint8_t *bth)
 	return (uint32_t)bth[5] << 16 | (uint32_t)bth[6] << 8 | bth[7];
 }
 
-static bool is_response(uint8_t op)
+static bool is_response_opcode(uint8_t op)
 {
 	return op == CNP ||
 	       ((op & DPA_BTH_TRANSPORT) != DPA_BTH_UD && (dpa_op_props(op) & DPA_OPP_RESP));
@@ -39,7 +39,7 @@ bool dpa_fault_meant(const struct dpa_fault_spec *spec, const uint8_t *p, uint32
 	if (spec->qpn && spec->qpn != dqpn_of(p))
 		return false;
 	return spec->only == DPA_FAULT_ALL ||
-	       is_response(p[0]) == (spec->only == DPA_FAULT_RESPONSES);
+	       is_response_opcode(p[0]) == (spec->only == DPA_FAULT_RESPONSES);
 }
 
 static void draw_flips(const struct dpa_fault_spec *spec, uint64_t index, uint32_t n,

@@ -27,7 +27,7 @@ uint32_t dpa_model_bytes(const struct dpa_frame *f)
 
 /* ------------------------------------------------------------------- the heap */
 
-static bool is_before(const struct dpa_held *a, const struct dpa_held *b)
+static bool is_due_before(const struct dpa_held *a, const struct dpa_held *b)
 {
 	return a->due != b->due ? a->due < b->due : a->nth < b->nth;
 }
@@ -36,7 +36,7 @@ static void heap_push(struct dpa_model *m, struct dpa_held *h)
 {
 	uint32_t i = m->held++;
 
-	for (; i && is_before(h, m->heap[(i - 1) / 2]); i = (i - 1) / 2)
+	for (; i && is_due_before(h, m->heap[(i - 1) / 2]); i = (i - 1) / 2)
 		m->heap[i] = m->heap[(i - 1) / 2];
 	m->heap[i] = h;
 }
@@ -47,9 +47,9 @@ static struct dpa_held *heap_pop(struct dpa_model *m)
 	uint32_t i = 0, k;
 
 	while ((k = 2 * i + 1) < m->held) {
-		if (k + 1 < m->held && is_before(m->heap[k + 1], m->heap[k]))
+		if (k + 1 < m->held && is_due_before(m->heap[k + 1], m->heap[k]))
 			k++;
-		if (!is_before(m->heap[k], last))
+		if (!is_due_before(m->heap[k], last))
 			break;
 		m->heap[i] = m->heap[k];
 		i = k;
@@ -60,7 +60,7 @@ static struct dpa_held *heap_pop(struct dpa_model *m)
 
 /* -------------------------------------------------------------------- memory */
 
-static int make_room(struct dpa_model *m)
+static int make_frame_pool(struct dpa_model *m)
 {
 	void *p;
 
@@ -95,7 +95,7 @@ static void make_all_due(struct dpa_model *m)
 
 int dpa_model_set(struct dpa_model *m, const struct dpa_link_spec *spec)
 {
-	int ret = spec->n ? make_room(m) : 0;
+	int ret = spec->n ? make_frame_pool(m) : 0;
 
 	make_all_due(m);
 	memset(m->q, 0, sizeof(m->q));
@@ -113,7 +113,7 @@ void dpa_model_free(struct dpa_model *m)
 	memset(m, 0, sizeof(*m));
 }
 
-static struct dpa_held *take_room(struct dpa_model *m)
+static struct dpa_held *take_free_held(struct dpa_model *m)
 {
 	struct dpa_held *h = m->free;
 
@@ -189,7 +189,7 @@ static void add_hop(struct dpa_model *m, struct dpa_held *h, uint32_t rule, uint
 static enum dpa_model_fate take_behind(struct dpa_model *m, const struct dpa_shown *s,
 				       struct dpa_linkq_act *a)
 {
-	struct dpa_held *h = take_room(m);
+	struct dpa_held *h = take_free_held(m);
 
 	if (!h)
 		return DPA_MODEL_FREE;
@@ -208,7 +208,7 @@ enum dpa_model_fate dpa_model_take(struct dpa_model *m, uint64_t now, const stru
 		return DPA_MODEL_FREE;
 	if (i == DPA_LINK_RULES)
 		return m->late ? take_behind(m, s, a) : DPA_MODEL_FREE;
-	h = take_room(m);
+	h = take_free_held(m);
 	if (!h)
 		return DPA_MODEL_NO_ROOM;
 	dpa_linkq_arrive(&m->q[i], &m->spec.rule[i], m->spec.seed + i, now, dpa_model_bytes(&s->f),

@@ -25,12 +25,12 @@ struct dpa_timeline {
 	struct dpa_trace_sums counted;
 };
 
-static bool is_live(struct dpa_timeline *t)
+static bool is_timeline_live(struct dpa_timeline *t)
 {
 	return atomic_load_explicit(&t->live, memory_order_relaxed);
 }
 
-static enum dpa_trace_mode mode_of(const struct dpa_cfg_timeline *cfg)
+static enum dpa_trace_mode trace_mode_of(const struct dpa_cfg_timeline *cfg)
 {
 	switch (cfg->mode) {
 	case DPA_CFG_TIMELINE_ALL:
@@ -59,7 +59,7 @@ static void end_tool(struct dpa_timeline *t)
 	dpa_trace_set(t->own, false);
 }
 
-static int prepare(struct dpa_timeline *t)
+static int prepare_trace(struct dpa_timeline *t)
 {
 	int ret = dpa_trace_prepare();
 
@@ -86,7 +86,7 @@ static bool begin_tool(struct dpa_timeline *t, const struct dpa_cfg_timeline *cf
 {
 	int fd;
 
-	if (prepare(t)) /* first: a tool counts each process that connects */
+	if (prepare_trace(t)) /* first: a tool counts each process that connects */
 		return true;
 	fd = dpa_feed_connect(cfg->tool);
 	if (fd < 0)
@@ -96,12 +96,12 @@ static bool begin_tool(struct dpa_timeline *t, const struct dpa_cfg_timeline *cf
 		close(fd);
 	} else if (dpa_keep_fd(&t->tool, fd)) {
 		atomic_store_explicit(&t->live, true, memory_order_relaxed);
-		dpa_trace_set(mode_of(cfg), true);
+		dpa_trace_set(trace_mode_of(cfg), true);
 	}
 	return true;
 }
 
-static void follow_ask(struct dpa_timeline *t)
+static void follow_timeline_ask(struct dpa_timeline *t)
 {
 	struct dpa_board *b = t->hw->board;
 	struct dpa_cfg_timeline cfg;
@@ -112,9 +112,9 @@ static void follow_ask(struct dpa_timeline *t)
 	    gen == atomic_load_explicit(&t->seen, memory_order_relaxed))
 		return;
 	if (!text[0]) {
-		if (is_live(t) && t->by_ask)
+		if (is_timeline_live(t) && t->by_ask)
 			end_tool(t);
-	} else if (!is_live(t) && dpa_cfg_timeline_parse(text, &cfg) && cfg.tool[0]) {
+	} else if (!is_timeline_live(t) && dpa_cfg_timeline_parse(text, &cfg) && cfg.tool[0]) {
 		if (!begin_tool(t, &cfg))
 			return;
 		t->by_ask = true;
@@ -123,7 +123,7 @@ static void follow_ask(struct dpa_timeline *t)
 	atomic_store_explicit(dpa_proc_asked(b->self, DPA_ASK_TIMELINE), gen, memory_order_release);
 }
 
-static bool has_news(const struct dpa_timeline *t)
+static bool has_timeline_ask(const struct dpa_timeline *t)
 {
 	return dpa_board_ask_gen(t->hw->board, DPA_ASK_TIMELINE) !=
 	       atomic_load_explicit(&t->seen, memory_order_relaxed);
@@ -131,12 +131,12 @@ static bool has_news(const struct dpa_timeline *t)
 
 bool dpa_timeline_wants_ticks(const struct dpa_timeline *t)
 {
-	return dpa_trace_is_on() || has_news(t);
+	return dpa_trace_is_on() || has_timeline_ask(t);
 }
 
 void dpa_timeline_tick(struct dpa_timeline *t)
 {
-	const bool news = has_news(t);
+	const bool news = has_timeline_ask(t);
 
 	if (!news && !dpa_trace_is_on())
 		return;
@@ -144,11 +144,11 @@ void dpa_timeline_tick(struct dpa_timeline *t)
 	if (dpa_now_ns() - t->checked >= CHECK_NS) {
 		t->checked = dpa_now_ns();
 		count_sums(t);
-		if (is_live(t) && dpa_feed_hung_up(&t->tool))
+		if (is_timeline_live(t) && dpa_feed_hung_up(&t->tool))
 			end_tool(t);
 	}
 	if (news)
-		follow_ask(t);
+		follow_timeline_ask(t);
 	pthread_mutex_unlock(&t->lock);
 }
 
@@ -166,8 +166,8 @@ int dpa_timeline_new(struct dpa_hw *hw, struct dpa_timeline **out)
 	*out = t;
 	if (cfg->tool[0])
 		begin_tool(t, cfg);
-	else if (cfg->mode != DPA_CFG_TIMELINE_OFF && !prepare(t)) {
-		t->own = mode_of(cfg);
+	else if (cfg->mode != DPA_CFG_TIMELINE_OFF && !prepare_trace(t)) {
+		t->own = trace_mode_of(cfg);
 		dpa_trace_set(t->own, false);
 	}
 	return 0;

@@ -84,7 +84,7 @@ bool dpa_pcc_dcqcn_param_ok(const struct dpa_pcc_dcqcn_param *p)
 	       p->wnd_cut <= p->wnd_cut_wide && p->wnd_cut_wide < ONE && p->wnd_wide >= p->wnd_min;
 }
 
-static const struct dpa_pcc_dcqcn_param *param_of(const void *param)
+static const struct dpa_pcc_dcqcn_param *dcqcn_param_of(const void *param)
 {
 	return param ? param : &dpa_pcc_dcqcn_default;
 }
@@ -204,7 +204,7 @@ static void on_sent(struct dcqcn *d, const struct dpa_pcc_dcqcn_param *p, uint32
 
 /* ---------------------------------------------------------------------- the window */
 
-static void sample_rtt(struct dcqcn *d, uint64_t rtt)
+static void smooth_rtt(struct dcqcn *d, uint64_t rtt)
 {
 	uint32_t r = (uint32_t)dpa_pcc_clamp(rtt, RTT_MIN, RTT_MAX);
 
@@ -218,7 +218,7 @@ static void dcqcn_on_ack(struct dcqcn *d, const struct dpa_pcc_dcqcn_param *p,
 {
 	uint64_t wnd = d->wnd;
 
-	sample_rtt(d, ev->rtt_ns);
+	smooth_rtt(d, ev->rtt_ns);
 	if (ev->inflight < d->wnd / 2)
 		return;
 	if (d->wnd < d->ssthresh) /* an ACK may cover more, behind a missing packet */
@@ -279,7 +279,7 @@ static bool cut_window(struct dcqcn *d, const struct dpa_pcc_dcqcn_param *p,
 
 static void dcqcn_init(void *priv, const void *param, uint64_t now)
 {
-	const struct dpa_pcc_dcqcn_param *p = param_of(param);
+	const struct dpa_pcc_dcqcn_param *p = dcqcn_param_of(param);
 	struct dcqcn *d = priv;
 
 	release_rate(d, p);
@@ -289,7 +289,7 @@ static void dcqcn_init(void *priv, const void *param, uint64_t now)
 
 static void dcqcn_event(void *priv, const void *param, const struct dpa_pcc_event *ev)
 {
-	const struct dpa_pcc_dcqcn_param *p = param_of(param);
+	const struct dpa_pcc_dcqcn_param *p = dcqcn_param_of(param);
 	struct dcqcn *d = priv;
 
 	if (is_paced(d))
@@ -320,7 +320,7 @@ static void dcqcn_event(void *priv, const void *param, const struct dpa_pcc_even
 
 static void dcqcn_get(const void *priv, const void *param, struct dpa_pcc_result *res)
 {
-	const struct dpa_pcc_dcqcn_param *p = param_of(param);
+	const struct dpa_pcc_dcqcn_param *p = dcqcn_param_of(param);
 	const struct dcqcn *d = priv;
 
 	*res = (struct dpa_pcc_result){

@@ -76,7 +76,7 @@ static void rtt_init(void *priv, const void *param, uint64_t now)
 }
 
 /* 256 times the binary logarithm, straight between two powers; v is not 0. */
-static uint32_t log_of(uint64_t v)
+static uint32_t log2_of(uint64_t v)
 {
 	uint32_t top = 63u - (uint32_t)__builtin_clzll(v);
 
@@ -84,9 +84,9 @@ static uint32_t log_of(uint64_t v)
 }
 
 /* ns */
-static uint32_t target_of(const struct rtt *r, const struct dpa_pcc_rtt_param *p)
+static uint32_t rtt_target_of(const struct rtt *r, const struct dpa_pcc_rtt_param *p)
 {
-	uint32_t log = log_of(r->rate), slow = log_of(SLOW);
+	uint32_t log = log2_of(r->rate), slow = log2_of(SLOW);
 
 	if (log <= slow)
 		return p->target;
@@ -94,7 +94,7 @@ static uint32_t target_of(const struct rtt *r, const struct dpa_pcc_rtt_param *p
 }
 
 /* bytes/s that have left, also where the window or the program limits and not the rate */
-static uint64_t measured(const struct rtt *r, const struct dpa_pcc_event *ev)
+static uint64_t measured_rate(const struct rtt *r, const struct dpa_pcc_event *ev)
 {
 	if (ev->type == DPA_PCC_ACK)
 		return ev->inflight * UINT64_C(1000000000) / ev->rtt_ns;
@@ -102,8 +102,8 @@ static uint64_t measured(const struct rtt *r, const struct dpa_pcc_event *ev)
 }
 
 /* The part of the rate, of ONE, that the sample takes off. */
-static int64_t part_of(const struct rtt *r, const struct dpa_pcc_rtt_param *p, int64_t rtt,
-		       int64_t target)
+static int64_t rate_part_of(const struct rtt *r, const struct dpa_pcc_rtt_param *p, int64_t rtt,
+			    int64_t target)
 {
 	int64_t slope = r->at ? rtt - r->last : 0, part;
 
@@ -117,11 +117,11 @@ static int64_t part_of(const struct rtt *r, const struct dpa_pcc_rtt_param *p, i
 	return part < -RAISE_MAX ? -RAISE_MAX : part;
 }
 
-static void change(struct rtt *r, const struct dpa_pcc_rtt_param *p, const struct dpa_pcc_event *ev,
-		   uint32_t rtt, uint32_t target)
+static void change_rate(struct rtt *r, const struct dpa_pcc_rtt_param *p,
+			const struct dpa_pcc_event *ev, uint32_t rtt, uint32_t target)
 {
-	int64_t part = part_of(r, p, rtt, target);
-	uint64_t through = measured(r, ev);
+	int64_t part = rate_part_of(r, p, rtt, target);
+	uint64_t through = measured_rate(r, ev);
 	uint64_t ai = p->ai < r->rate / 8 ? p->ai : r->rate / 8;
 
 	if (part > 0 && r->rate > through && through > p->min_rate)
@@ -132,20 +132,20 @@ static void change(struct rtt *r, const struct dpa_pcc_rtt_param *p, const struc
 	r->at = ev->now;
 }
 
-static void take_sample(struct rtt *r, const struct dpa_pcc_rtt_param *p,
-			const struct dpa_pcc_event *ev)
+static void rtt_take_sample(struct rtt *r, const struct dpa_pcc_rtt_param *p,
+			    const struct dpa_pcc_event *ev)
 {
 	uint32_t rtt = (uint32_t)dpa_pcc_clamp(ev->rtt_ns, 1, SAMPLE_MAX);
-	uint32_t target = target_of(r, p);
+	uint32_t target = rtt_target_of(r, p);
 	uint32_t gap = rtt > target / UPDATES ? rtt : target / UPDATES;
 
 	if (!r->at || dpa_pcc_since(ev->now, r->at) >= gap)
-		change(r, p, ev, rtt, target);
+		change_rate(r, p, ev, rtt, target);
 }
 
 /* The missing packet was sent before the last one that was paid for, or not. */
-static void take_loss(struct rtt *r, const struct dpa_pcc_rtt_param *p,
-		      const struct dpa_pcc_event *ev)
+static void rtt_take_loss(struct rtt *r, const struct dpa_pcc_rtt_param *p,
+			  const struct dpa_pcc_event *ev)
 {
 	if (r->lost && (int32_t)((ev->psn - r->recover) << 8) < 0)
 		return;
@@ -162,9 +162,9 @@ static void rtt_event(void *priv, const void *param, const struct dpa_pcc_event 
 	if (ev->type == DPA_PCC_SENT)
 		r->sent += ev->bytes;
 	if (ev->type == DPA_PCC_LOSS)
-		take_loss(r, p, ev);
+		rtt_take_loss(r, p, ev);
 	if (ev->rtt_ns && (ev->type == DPA_PCC_RTT || (ev->type == DPA_PCC_ACK && !r->answers)))
-		take_sample(r, p, ev);
+		rtt_take_sample(r, p, ev);
 	if (ev->type == DPA_PCC_RTT) {
 		r->answers = true;
 		request_probe(r, ev->now);

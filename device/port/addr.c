@@ -72,7 +72,7 @@ static uint32_t rank_of(const uint8_t gid[16], int family, unsigned link_flags)
 	return kind * 8 + !(link_flags & IFF_RUNNING);
 }
 
-static void take_addr(struct nl_object *obj, void *arg)
+static void add_scanned_addr(struct nl_object *obj, void *arg)
 {
 	struct rtnl_addr *addr = (struct rtnl_addr *)obj;
 	struct nl_addr *local = rtnl_addr_get_local(addr);
@@ -128,7 +128,7 @@ int dpa_port_scan(struct nl_sock *query, struct dpa_port_addr **addrs)
 	s.addrs = calloc((size_t)s.room + 1, sizeof(*s.addrs)); /* + 1: for the derived GID */
 	if (!s.addrs)
 		goto free_cache;
-	nl_cache_foreach(cache, take_addr, &s);
+	nl_cache_foreach(cache, add_scanned_addr, &s);
 	sort_addrs(s.addrs, s.num);
 	*addrs = s.addrs;
 	ret = s.num;

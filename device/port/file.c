@@ -119,7 +119,7 @@ static int in_folder(struct dpa_port *port, const char *name, char *text, size_t
 	return index_text(port, folder, (uint32_t)index, text, len);
 }
 
-static int port_text(struct dpa_port *port, const char *name, char *text, size_t len)
+static int port_file_text(struct dpa_port *port, const char *name, char *text, size_t len)
 {
 	struct dpa_hw_port_attr attr = {0};
 	bool active;
@@ -145,7 +145,7 @@ static int namespace_text(uint32_t function, const char *ifname, uint32_t order,
 	if (port && dpa_port_init(port, (enum dpa_cfg_gid_order)order) == 0) {
 		of = dpa_port_function(port, function, ifname);
 		if (of)
-			ret = port_text(of, name, text, len);
+			ret = port_file_text(of, name, text, len);
 		dpa_port_fini(port);
 	}
 	free(port);
@@ -167,7 +167,7 @@ int dpa_hw_port_file(uint32_t function, const char *ifname, uint32_t order, cons
 			     ? current
 			     : atomic_load_explicit(&current->sf[function], memory_order_acquire);
 		if (of)
-			ret = port_text(of, name, text, len);
+			ret = port_file_text(of, name, text, len);
 		pthread_mutex_unlock(&current_lock);
 		if (of)
 			return ret;

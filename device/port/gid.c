@@ -20,7 +20,7 @@ struct entry {
 	uint32_t hidden;
 };
 
-static struct entry read_slot(struct dpa_port *port, uint32_t i)
+static struct entry read_gid_slot(struct dpa_port *port, uint32_t i)
 {
 	struct dpa_port_slot *s = &port->slots[i];
 	struct entry e;
@@ -37,7 +37,7 @@ static struct entry read_slot(struct dpa_port *port, uint32_t i)
 	return e;
 }
 
-static void write_slot(struct dpa_port *port, uint32_t i, const struct entry *e)
+static void write_gid_slot(struct dpa_port *port, uint32_t i, const struct entry *e)
 {
 	struct dpa_port_slot *s = &port->slots[i];
 	uint32_t seq = atomic_load_explicit(&port->seq, memory_order_relaxed);
@@ -73,7 +73,7 @@ static bool same_addr(const struct entry *a, const struct entry *b)
 static bool refresh_slot(struct dpa_port *port, uint32_t i, const struct dpa_port_addr *addrs,
 			 int n)
 {
-	struct entry e = read_slot(port, i);
+	struct entry e = read_gid_slot(port, i);
 
 	if (!e.mtu)
 		return false;
@@ -83,10 +83,10 @@ static bool refresh_slot(struct dpa_port *port, uint32_t i, const struct dpa_por
 		if (!same_addr(&e, &now))
 			continue;
 		if (now.mtu != e.mtu)
-			write_slot(port, i, &now);
+			write_gid_slot(port, i, &now);
 		return false;
 	}
-	write_slot(port, i, &(struct entry){.mtu = 0});
+	write_gid_slot(port, i, &(struct entry){.mtu = 0});
 	return true;
 }
 
@@ -98,9 +98,9 @@ static uint32_t free_adapter_slot(struct dpa_port *port, const uint8_t gid[16])
 {
 	uint32_t i = dpa_gid_is_v4(gid) ? 3 : 5;
 
-	if (dpa_gid_is_link_local(gid) && !read_slot(port, 1).mtu)
+	if (dpa_gid_is_link_local(gid) && !read_gid_slot(port, 1).mtu)
 		return 1;
-	while (i < DPA_MAX_GIDS && read_slot(port, i).mtu)
+	while (i < DPA_MAX_GIDS && read_gid_slot(port, i).mtu)
 		i += 2;
 	return i;
 }
@@ -112,13 +112,13 @@ static uint32_t free_slot(struct dpa_port *port, const struct dpa_port_addr *add
 
 	if (addr->hidden) {
 		for (i = DPA_MAX_GIDS; i > 0; i--)
-			if (!read_slot(port, i - 1).mtu)
+			if (!read_gid_slot(port, i - 1).mtu)
 				return i - 1;
 		return DPA_MAX_GIDS;
 	}
 	if (port->order == DPA_CFG_GIDS_ADAPTER)
 		return free_adapter_slot(port, addr->gid);
-	for (i = 0; i < DPA_MAX_GIDS && read_slot(port, i).mtu;)
+	for (i = 0; i < DPA_MAX_GIDS && read_gid_slot(port, i).mtu;)
 		i++;
 	return i;
 }
@@ -149,7 +149,7 @@ static bool add_addr(struct dpa_port *port, const struct dpa_port_addr *addr)
 	uint32_t hole;
 
 	for (uint32_t i = 0; i < DPA_MAX_GIDS; i++) {
-		struct entry e = read_slot(port, i);
+		struct entry e = read_gid_slot(port, i);
 
 		if (same_addr(&e, &now))
 			return false;
@@ -157,7 +157,7 @@ static bool add_addr(struct dpa_port *port, const struct dpa_port_addr *addr)
 	hole = free_slot(port, addr);
 	if (hole >= DPA_MAX_GIDS)
 		return false;
-	write_slot(port, hole, &now);
+	write_gid_slot(port, hole, &now);
 	return true;
 }
 
@@ -178,7 +178,7 @@ int dpa_port_gid(struct dpa_port *port, uint32_t index, struct dpa_hw_gid *gid)
 
 	if (index >= DPA_MAX_GIDS)
 		return EINVAL;
-	e = read_slot(port, index);
+	e = read_gid_slot(port, index);
 	if (!e.mtu || e.hidden)
 		return ENODATA;
 	*gid = (struct dpa_hw_gid){
@@ -189,7 +189,7 @@ int dpa_port_gid(struct dpa_port *port, uint32_t index, struct dpa_hw_gid *gid)
 
 uint32_t dpa_port_gid_mtu(struct dpa_port *port, uint32_t index)
 {
-	return index < DPA_MAX_GIDS ? read_slot(port, index).mtu : 0;
+	return index < DPA_MAX_GIDS ? read_gid_slot(port, index).mtu : 0;
 }
 
 uint32_t dpa_port_mtu(const struct dpa_port *port)
@@ -204,7 +204,7 @@ int dpa_port_find(struct dpa_port *port, const uint8_t gid[16])
 
 	memcpy(want, gid, sizeof(want));
 	for (uint32_t i = 0; i < num; i++) {
-		struct entry e = read_slot(port, i);
+		struct entry e = read_gid_slot(port, i);
 
 		if (e.mtu && e.gid[0] == want[0] && e.gid[1] == want[1])
 			return (int)i;

@@ -28,7 +28,7 @@ static int on_answer(struct nl_msg *msg, void *arg)
 	return NL_OK;
 }
 
-static int on_ack(struct nl_msg *msg, void *arg)
+static int on_route_ack(struct nl_msg *msg, void *arg)
 {
 	(void)msg;
 	((struct asked *)arg)->done = true;
@@ -65,7 +65,7 @@ int dpa_netlink_ask(struct nl_sock **s, struct nl_msg *msg,
 	if (!cb)
 		return ENOMEM;
 	nl_cb_set(cb, NL_CB_VALID, NL_CB_CUSTOM, on_answer, &a);
-	nl_cb_set(cb, NL_CB_ACK, NL_CB_CUSTOM, on_ack, &a);
+	nl_cb_set(cb, NL_CB_ACK, NL_CB_CUSTOM, on_route_ack, &a);
 	nl_cb_err(cb, NL_CB_CUSTOM, on_error, &a);
 	ret = nl_send_auto(*s, msg);
 	while (ret >= 0 && !a.done)

@@ -19,7 +19,7 @@
 #define ACK_TIMEOUT UINT64_C(67108864)
 #define WIDE_WINDOW (512u << 10)
 
-static const void *param_of(const struct dpa_sim *sim, uint32_t algo)
+static const void *algo_param_of(const struct dpa_sim *sim, uint32_t algo)
 {
 	return dpa_pcc_algos[algo] == &dpa_pcc_dcqcn ? &sim->dcqcn : NULL;
 }
@@ -32,7 +32,7 @@ void sim_flow_init(struct dpa_sim *sim, struct sim_flow *f, uint16_t index)
 	f->at = f->post_at = f->work.start;
 	f->pto_at = f->ack_at = SIM_NEVER;
 	if (f->work.algo < dpa_pcc_algos_num)
-		dpa_pcc_init(&f->pcc, dpa_pcc_algos[f->work.algo], param_of(sim, f->work.algo),
+		dpa_pcc_init(&f->pcc, dpa_pcc_algos[f->work.algo], algo_param_of(sim, f->work.algo),
 			     f->work.start);
 	else if (dpa_sim_is_program(f->work.algo))
 		sim_program_begin(sim, f);
@@ -42,20 +42,20 @@ void sim_flow_init(struct dpa_sim *sim, struct sim_flow *f, uint16_t index)
 
 /* -------------------------------------------------------------------- sender */
 
-static uint32_t packet_bytes(const struct dpa_sim *sim)
+static uint32_t flow_packet_bytes(const struct dpa_sim *sim)
 {
 	return sim->s.mtu + 64;
 }
 
-static uint32_t window_of(const struct dpa_sim *sim, const struct sim_flow *f)
+static uint32_t flow_window_of(const struct dpa_sim *sim, const struct sim_flow *f)
 {
-	uint32_t n = f->pcc.window / packet_bytes(sim);
+	uint32_t n = f->pcc.window / flow_packet_bytes(sim);
 
 	return n < 2 ? 2 : n > SIM_FLIGHT / 2 ? SIM_FLIGHT / 2 : n;
 }
 
 /* Behind a missing packet, packets that were sent a round trip ago count as delivered. */
-static uint64_t in_flight(const struct dpa_sim *sim, const struct sim_flow *f)
+static uint64_t flow_in_flight(const struct dpa_sim *sim, const struct sim_flow *f)
 {
 	uint64_t from = f->una;
 
@@ -65,10 +65,10 @@ static uint64_t in_flight(const struct dpa_sim *sim, const struct sim_flow *f)
 	return f->pos - from;
 }
 
-static bool window_has_room(const struct dpa_sim *sim, struct sim_flow *f)
+static bool has_flow_room(const struct dpa_sim *sim, struct sim_flow *f)
 {
-	uint32_t n = window_of(sim, f);
-	uint64_t out = in_flight(sim, f), room = out < n ? n - out : 0;
+	uint32_t n = flow_window_of(sim, f);
+	uint64_t out = flow_in_flight(sim, f), room = out < n ? n - out : 0;
 
 	if (f->pos - f->una >= SIM_FLIGHT / 2)
 		room = 0;
@@ -76,7 +76,7 @@ static bool window_has_room(const struct dpa_sim *sim, struct sim_flow *f)
 	return !f->window_full;
 }
 
-static void restart_timers(const struct dpa_sim *sim, struct sim_flow *f)
+static void restart_flow_timers(const struct dpa_sim *sim, struct sim_flow *f)
 {
 	uint64_t pto = f->srtt ? 4 * f->srtt : PTO_FIRST;
 
@@ -95,7 +95,7 @@ static void send_event(const struct dpa_sim *sim, struct sim_flow *f, uint32_t t
 	(void)dpa_pcc_event(&f->pcc, &ev);
 }
 
-static void run_timers(const struct dpa_sim *sim, struct sim_flow *f)
+static void run_flow_timers(const struct dpa_sim *sim, struct sim_flow *f)
 {
 	if (f->una == f->next)
 		return;
@@ -146,7 +146,7 @@ static void post_due(const struct dpa_sim *sim, struct sim_flow *f)
 static bool wants_ack(struct sim_flow *f, const struct dpa_sim *sim, uint64_t psn)
 {
 	uint32_t quarter = f->pcc.window / (f->pcc.window < WIDE_WINDOW ? 4 : 2);
-	bool full = in_flight(sim, f) >= window_of(sim, f) && f->asked <= f->una;
+	bool full = flow_in_flight(sim, f) >= flow_window_of(sim, f) && f->asked <= f->una;
 
 	return psn < f->pos - 1 || (psn + 1) % f->per_message == 0 || f->unacked >= quarter || full;
 }
@@ -189,7 +189,7 @@ static void put_into_port(const struct dpa_sim *sim, struct sim_flow *f, uint64_
 		f->asked = psn + 1 > f->asked ? psn + 1 : f->asked;
 	}
 	if (f->ack_at == SIM_NEVER)
-		restart_timers(sim, f);
+		restart_flow_timers(sim, f);
 	dpa_pcc_sent(&f->pcc, sim->now, sim->s.mtu);
 	f->stat.sent++;
 	f->leaving = true;
@@ -202,13 +202,13 @@ static bool send_next(const struct dpa_sim *sim, struct sim_flow *f, uint64_t *w
 	uint64_t ns;
 
 	post_due(sim, f);
-	if (!f->again && (f->pos == f->posted || !window_has_room(sim, f))) {
+	if (!f->again && (f->pos == f->posted || !has_flow_room(sim, f))) {
 		*wait = SIM_NEVER;
 		if (f->recovery && f->srtt && f->pos > f->una)
 			*wait = sim->now + f->srtt / 6;
 		return false;
 	}
-	ns = dpa_pcc_may_send(&f->pcc, sim->now, packet_bytes(sim));
+	ns = dpa_pcc_may_send(&f->pcc, sim->now, flow_packet_bytes(sim));
 	if (ns) {
 		*wait = sim->now + ns;
 		return false;
@@ -227,7 +227,7 @@ void sim_flow_look(struct dpa_sim *sim, struct sim_flow *f)
 {
 	uint64_t wait = SIM_NEVER;
 
-	run_timers(sim, f);
+	run_flow_timers(sim, f);
 	while (f->port_at <= sim->now) {
 		if (f->leaving) {
 			f->leaving = false;
@@ -288,7 +288,7 @@ static void acknowledge_until(struct dpa_sim *sim, struct sim_flow *f, const str
 	ev.rtt_ns = sample_rtt(sim, f);
 	(void)dpa_pcc_event(&f->pcc, &ev);
 	finish_messages(sim, f);
-	restart_timers(sim, f);
+	restart_flow_timers(sim, f);
 }
 
 /* The peer answers at once. */

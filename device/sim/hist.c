@@ -13,7 +13,7 @@ static uint32_t step_of(uint64_t v)
 }
 
 /* Returns the largest value of a step. */
-static uint64_t value_of(uint32_t step)
+static uint64_t largest_value_of(uint32_t step)
 {
 	uint32_t up = step >> HIST_SUB;
 
@@ -36,7 +36,7 @@ uint64_t sim_hist_at(const struct sim_hist *h, uint32_t ppm)
 	for (uint32_t i = 0; i < HIST_SIZE && h->num; i++) {
 		seen += h->count[i];
 		if (seen >= want && seen)
-			return value_of(i) < h->max ? value_of(i) : h->max;
+			return largest_value_of(i) < h->max ? largest_value_of(i) : h->max;
 	}
 	return 0;
 }

@@ -147,7 +147,7 @@ static bool parse_flow(struct dpa_sim_scenario *s, char *value, const struct whe
 	return true;
 }
 
-static bool parse_network(struct dpa_sim_scenario *s, const char *value, const struct where *w)
+static bool parse_sim_network(struct dpa_sim_scenario *s, const char *value, const struct where *w)
 {
 	struct dpa_link_spec l;
 
@@ -167,7 +167,7 @@ static bool parse_key(struct dpa_sim_scenario *s, const char *key, char *value,
 	const char *at = value;
 
 	if (strcmp(key, "link") == 0)
-		return parse_network(s, value, w);
+		return parse_sim_network(s, value, w);
 	if (strcmp(key, "flow") == 0)
 		return parse_flow(s, value, w);
 	if (strcmp(key, "time") == 0)
@@ -186,7 +186,7 @@ static bool parse_key(struct dpa_sim_scenario *s, const char *key, char *value,
 	return refuse(w, "unknown key '%.40s': use link, time, sample, host, mtu or flow", key);
 }
 
-static char *trim(char *s)
+static char *trim_blanks(char *s)
 {
 	size_t n;
 
@@ -198,19 +198,19 @@ static char *trim(char *s)
 	return s;
 }
 
-static bool parse_line(struct dpa_sim_scenario *s, char *line, const struct where *w)
+static bool parse_scenario_line(struct dpa_sim_scenario *s, char *line, const struct where *w)
 {
 	char *eq;
 
 	line[strcspn(line, "#")] = '\0';
-	line = trim(line);
+	line = trim_blanks(line);
 	if (!*line)
 		return true;
 	eq = strchr(line, '=');
 	if (!eq)
 		return refuse(w, "'%.40s': use key = value", line);
 	*eq = '\0';
-	return parse_key(s, trim(line), trim(eq + 1), w);
+	return parse_key(s, trim_blanks(line), trim_blanks(eq + 1), w);
 }
 
 bool dpa_sim_parse(const char *text, struct dpa_sim_scenario *s, char *err, size_t errlen)
@@ -230,7 +230,7 @@ bool dpa_sim_parse(const char *text, struct dpa_sim_scenario *s, char *err, size
 		memcpy(line, text, n);
 		line[n] = '\0';
 		text += n + (text[n] == '\n');
-		if (!parse_line(s, line, &w))
+		if (!parse_scenario_line(s, line, &w))
 			return false;
 	}
 	if (!s->link.rate)

@@ -109,7 +109,7 @@ static struct sim_flow *next_flow(struct dpa_sim *sim)
  * Carries out the next event if it is before `until`. Of events at the same time answers come
  * first.
  */
-static bool step(struct dpa_sim *sim, uint64_t until)
+static bool run_next_event(struct dpa_sim *sim, uint64_t until)
 {
 	struct sim_ring *l = &sim->link_ring, *b = &sim->back_ring;
 	uint64_t arrives = l->head == l->tail ? SIM_NEVER : sim->link[l->tail % LINK_RING].due;
@@ -137,7 +137,7 @@ static bool step(struct dpa_sim *sim, uint64_t until)
 	return true;
 }
 
-static void take_sample(struct dpa_sim *sim, struct dpa_sim_sample *out)
+static void take_sim_sample(struct dpa_sim *sim, struct dpa_sim_sample *out)
 {
 	memset(out, 0, sizeof(*out));
 	out->at = sim->now;
@@ -165,10 +165,10 @@ bool dpa_sim_run(struct dpa_sim *sim, struct dpa_sim_sample *out)
 		return false;
 	if (until > sim->s.time)
 		until = sim->s.time;
-	while (step(sim, until))
+	while (run_next_event(sim, until))
 		;
 	sim->now = until;
-	take_sample(sim, out);
+	take_sim_sample(sim, out);
 	return true;
 }
 

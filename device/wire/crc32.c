@@ -55,7 +55,7 @@ static uint32_t add_words(uint32_t s, const uint8_t b[8])
 	       table[1][hi >> 16 & 0xff] ^ table[0][hi >> 24];
 }
 
-static uint32_t add_word(uint32_t s, const uint8_t b[4])
+static uint32_t crc_add_word(uint32_t s, const uint8_t b[4])
 {
 	uint32_t w;
 
@@ -66,8 +66,8 @@ static uint32_t add_word(uint32_t s, const uint8_t b[4])
 }
 
 /* Loads up to 8 bytes once and copies them. */
-static inline __attribute__((always_inline)) void take8(uint8_t b[8], uint8_t *dst,
-							const uint8_t *src, size_t n)
+static inline __attribute__((always_inline)) void crc_take8(uint8_t b[8], uint8_t *dst,
+							    const uint8_t *src, size_t n)
 {
 	memcpy(b, src, n);
 	__asm__ volatile("" : : "r"(b) : "memory");
@@ -75,34 +75,34 @@ static inline __attribute__((always_inline)) void take8(uint8_t b[8], uint8_t *d
 		memcpy(dst, b, n);
 }
 
-static inline __attribute__((always_inline)) uint32_t copy_table(uint32_t s, uint8_t *dst,
-								 const uint8_t *src, size_t n)
+static inline __attribute__((always_inline)) uint32_t crc_copy_table(uint32_t s, uint8_t *dst,
+								     const uint8_t *src, size_t n)
 {
 	uint8_t b[8];
 	size_t i = 0;
 
 	for (; n - i >= 8; i += 8) {
-		take8(b, dst ? dst + i : NULL, src + i, 8);
+		crc_take8(b, dst ? dst + i : NULL, src + i, 8);
 		s = add_words(s, b);
 	}
 	if (n - i >= 4) {
-		take8(b, dst ? dst + i : NULL, src + i, 4);
-		s = add_word(s, b);
+		crc_take8(b, dst ? dst + i : NULL, src + i, 4);
+		s = crc_add_word(s, b);
 		i += 4;
 	}
 	for (; i < n; i++) {
-		take8(b, dst ? dst + i : NULL, src + i, 1);
+		crc_take8(b, dst ? dst + i : NULL, src + i, 1);
 		s = add_byte(s, b[0]);
 	}
 	return s;
 }
 
-static uint32_t sum_table(uint32_t s, const uint8_t *p, size_t n)
+static uint32_t crc_sum_table(uint32_t s, const uint8_t *p, size_t n)
 {
 	for (; n >= 8; p += 8, n -= 8)
 		s = add_words(s, p);
 	if (n >= 4) {
-		s = add_word(s, p);
+		s = crc_add_word(s, p);
 		p += 4;
 		n -= 4;
 	}
@@ -113,7 +113,7 @@ static uint32_t sum_table(uint32_t s, const uint8_t *p, size_t n)
 
 uint32_t dpa_crc32_table(uint32_t state, uint8_t *dst, const uint8_t *src, size_t n)
 {
-	return dst ? copy_table(state, dst, src, n) : sum_table(state, src, n);
+	return dst ? crc_copy_table(state, dst, src, n) : crc_sum_table(state, src, n);
 }
 
 /* Runs before other constructors, which may open the device. */

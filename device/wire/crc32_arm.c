@@ -16,13 +16,13 @@ bool dpa_crc32_arm_init(void)
 /*
  * Not from arm_acle.h: clang 14 has those only if the whole build targets machines that have them.
  */
-static inline uint32_t add8(uint32_t s, uint64_t w)
+static inline uint32_t crc_add8(uint32_t s, uint64_t w)
 {
 	__asm__(".arch_extension crc\n\tcrc32x %w0, %w0, %x1" : "+r"(s) : "r"(w));
 	return s;
 }
 
-static inline uint32_t add1(uint32_t s, uint32_t b)
+static inline uint32_t crc_add1(uint32_t s, uint32_t b)
 {
 	__asm__(".arch_extension crc\n\tcrc32b %w0, %w0, %w1" : "+r"(s) : "r"(b));
 	return s;
@@ -38,14 +38,14 @@ uint32_t dpa_crc32_arm(uint32_t state, uint8_t *dst, const uint8_t *src, size_t 
 		__asm__ volatile("" : "+r"(w));
 		if (dst)
 			memcpy(dst + i, &w, 8);
-		state = add8(state, w);
+		state = crc_add8(state, w);
 	}
 	for (; i < n; i++) {
 		w = src[i];
 		__asm__ volatile("" : "+r"(w));
 		if (dst)
 			dst[i] = (uint8_t)w;
-		state = add1(state, (uint8_t)w);
+		state = crc_add1(state, (uint8_t)w);
 	}
 	return state;
 }

@@ -18,7 +18,7 @@ static uint8_t *put_reth(const struct dpa_roce_pkt *k, uint8_t *p)
 	return dpa_put32(p, k->dmalen);
 }
 
-static uint8_t *put_atomic(const struct dpa_roce_pkt *k, uint8_t *p)
+static uint8_t *put_atomic_eth(const struct dpa_roce_pkt *k, uint8_t *p)
 {
 	p = dpa_put64(p, k->va);
 	p = dpa_put32(p, k->rkey);
@@ -48,7 +48,7 @@ uint32_t dpa_roce_encode(const struct dpa_roce_pkt *pkt, uint8_t *buf)
 	if (ext & DPA_ROCE_RETH)
 		p = put_reth(pkt, p);
 	if (ext & DPA_ROCE_ATOMICETH)
-		p = put_atomic(pkt, p);
+		p = put_atomic_eth(pkt, p);
 	if (ext & DPA_ROCE_AETH)
 		p = dpa_put8_24(p, pkt->syndrome, pkt->msn);
 	if (ext & DPA_ROCE_ATOMICACKETH)

@@ -60,8 +60,8 @@ static uint8_t *put_icrc_v6(uint8_t *p, const struct dpa_roce_net *net, uint32_t
  * Writes the bytes that the ICRC covers in place of the headers up to the BTH. Returns their end.
  */
 /* IBA CA17-1, CA17-22 */
-static uint8_t *put_headers(uint8_t *buf, const struct dpa_roce_net *net, uint32_t udp_payload,
-			    const uint8_t *bth)
+static uint8_t *put_icrc_headers(uint8_t *buf, const struct dpa_roce_net *net, uint32_t udp_payload,
+				 const uint8_t *bth)
 {
 	uint32_t udp_len = udp_payload + 8;
 	uint8_t *p = buf + LRH;
@@ -81,7 +81,8 @@ uint32_t dpa_icrc_begin(const struct dpa_roce_net *net, uint32_t udp_payload, co
 {
 	uint8_t buf[MAX_IP];
 
-	return dpa_crc32(~0u, NULL, buf, (size_t)(put_headers(buf, net, udp_payload, bth) - buf));
+	return dpa_crc32(~0u, NULL, buf,
+			 (size_t)(put_icrc_headers(buf, net, udp_payload, bth) - buf));
 }
 
 uint32_t dpa_icrc_add(uint32_t state, const void *p, size_t n)
@@ -105,7 +106,7 @@ uint32_t dpa_icrc_of(const struct dpa_roce_net *net, const uint8_t *p, size_t n)
 		return dpa_icrc_end(dpa_icrc_add(s, p + DPA_ROCE_BTH, rest));
 	}
 	/* the fixed cost exceeds that of so few bytes */
-	end = put_headers(buf, net, (uint32_t)n, p);
+	end = put_icrc_headers(buf, net, (uint32_t)n, p);
 	memcpy(end, p + DPA_ROCE_BTH, rest);
 	return dpa_icrc_end(dpa_crc32(~0u, NULL, buf, (size_t)(end - buf) + rest));
 }

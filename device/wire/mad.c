@@ -58,7 +58,7 @@ static void put_bits(uint8_t *p, unsigned int bit, unsigned int n, uint64_t v)
 		p[i / 8] |= (uint8_t)((v & 1) << (7 - i % 8));
 }
 
-static void set_number(void *to, unsigned int size, uint64_t v)
+static void set_field_number(void *to, unsigned int size, uint64_t v)
 {
 	uint8_t v8 = (uint8_t)v;
 	uint16_t v16 = (uint16_t)v;
@@ -72,7 +72,7 @@ static void set_number(void *to, unsigned int size, uint64_t v)
 	       size);
 }
 
-static uint64_t get_number(const void *from, unsigned int size)
+static uint64_t get_field_number(const void *from, unsigned int size)
 {
 	uint16_t v16;
 	uint32_t v32;
@@ -117,7 +117,7 @@ static void get_fields(const uint8_t *p, const struct form *form, struct dpa_mad
 		uint8_t *to = (uint8_t *)m + f->at;
 
 		if (f->size)
-			set_number(to, f->size, get_bits(p, f->byte * 8u + f->shift, f->n));
+			set_field_number(to, f->size, get_bits(p, f->byte * 8u + f->shift, f->n));
 		else
 			memcpy(to, p + f->byte, f->n);
 	}
@@ -159,7 +159,7 @@ static bool put_fields(const struct dpa_mad *m, const struct form *form, uint8_t
 			memcpy(p + f->byte, from, f->n);
 			continue;
 		}
-		v = get_number(from, f->size);
+		v = get_field_number(from, f->size);
 		if (f->n < 64 && v >> f->n)
 			return false;
 		put_bits(p, f->byte * 8u + f->shift, f->n, v);
@@ -197,7 +197,7 @@ void dpa_mad_each(const struct dpa_mad *m, dpa_mad_field_fn *fn, void *arg)
 		const struct field *f = &form->fields[i];
 
 		if (f->size)
-			fn(arg, f->name, get_number((const uint8_t *)m + f->at, f->size));
+			fn(arg, f->name, get_field_number((const uint8_t *)m + f->at, f->size));
 	}
 }
 

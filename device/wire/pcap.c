@@ -17,7 +17,7 @@ enum { BLOCK_SHB = 0x0a0d0d0a, BLOCK_IDB = 1, BLOCK_SPB = 3, BLOCK_EPB = 6 };
 enum { OPT_END, OPT_TSRESOL = 9, OPT_TSOFFSET = 14 };
 enum { SHB_MIN = 28, IDB_MIN = 20, SPB_MIN = 16, EPB_MIN = 32, BLOCK_MIN = 12 };
 
-static uint16_t file16(const struct dpa_pcap *f, const uint8_t *p)
+static uint16_t pcap_get16(const struct dpa_pcap *f, const uint8_t *p)
 {
 	uint16_t v;
 
@@ -25,7 +25,7 @@ static uint16_t file16(const struct dpa_pcap *f, const uint8_t *p)
 	return f->swap ? __builtin_bswap16(v) : v;
 }
 
-static uint32_t file32(const struct dpa_pcap *f, const uint8_t *p)
+static uint32_t pcap_get32(const struct dpa_pcap *f, const uint8_t *p)
 {
 	uint32_t v;
 
@@ -33,7 +33,7 @@ static uint32_t file32(const struct dpa_pcap *f, const uint8_t *p)
 	return f->swap ? __builtin_bswap32(v) : v;
 }
 
-static uint64_t file64(const struct dpa_pcap *f, const uint8_t *p)
+static uint64_t pcap_get64(const struct dpa_pcap *f, const uint8_t *p)
 {
 	uint64_t v;
 
@@ -59,10 +59,10 @@ static bool open_classic(struct dpa_pcap *f, uint32_t magic)
 	if (f->n < PCAP_HDR)
 		return refuse_pcap(f, 0, "the file header is cut off");
 	f->nano = magic == MAGIC_NS;
-	if (file16(f, f->p + 4) != 2)
+	if (pcap_get16(f, f->p + 4) != 2)
 		return refuse_pcap(f, 4, "unknown version of the pcap format");
 	f->nifs = 1;
-	f->ifs[0].link = (uint16_t)file32(f, f->p + 20); /* above: length of the FCS */
+	f->ifs[0].link = (uint16_t)pcap_get32(f, f->p + 20); /* above: length of the FCS */
 	f->at = PCAP_HDR;
 	return true;
 }
@@ -76,13 +76,13 @@ bool dpa_pcap_open(struct dpa_pcap *f, const uint8_t *p, size_t n)
 	f->n = n;
 	if (n < 4)
 		return refuse_pcap(f, 0, "too short for a file of packets");
-	magic = file32(f, p);
+	magic = pcap_get32(f, p);
 	if (magic == BLOCK_SHB) { /* reads the same both ways */
 		f->ng = true;
 		return true;
 	}
 	f->swap = magic == __builtin_bswap32(MAGIC_US) || magic == __builtin_bswap32(MAGIC_NS);
-	magic = file32(f, p);
+	magic = pcap_get32(f, p);
 	if (magic != MAGIC_US && magic != MAGIC_NS)
 		return refuse_pcap(f, 0, "neither pcap nor pcapng");
 	return open_classic(f, magic);
@@ -96,9 +96,10 @@ static int next_classic(struct dpa_pcap *f, struct dpa_pcap_rec *r)
 	if (left < RECORD_HDR)
 		return bad_pcap(f, f->at, "a record's header is cut off");
 	r->at = f->at;
-	r->ns = file32(f, h) * (uint64_t)NS_PER_S + file32(f, h + 4) * (f->nano ? 1ull : 1000ull);
-	r->n = file32(f, h + 8);
-	r->len = file32(f, h + 12);
+	r->ns = pcap_get32(f, h) * (uint64_t)NS_PER_S +
+		pcap_get32(f, h + 4) * (f->nano ? 1ull : 1000ull);
+	r->n = pcap_get32(f, h + 8);
+	r->len = pcap_get32(f, h + 12);
 	r->link = f->ifs[0].link;
 	r->p = h + RECORD_HDR;
 	if (r->n > MAX_FRAME)
@@ -114,7 +115,7 @@ static int read_options(struct dpa_pcap *f, const uint8_t *b, uint32_t len, uint
 			struct dpa_pcap_if *i)
 {
 	while (len - 4 - off >= 4) {
-		uint16_t code = file16(f, b + off), n = file16(f, b + off + 2);
+		uint16_t code = pcap_get16(f, b + off), n = pcap_get16(f, b + off + 2);
 		const uint8_t *v = b + off + 4;
 
 		if (code == OPT_END)
@@ -124,7 +125,7 @@ static int read_options(struct dpa_pcap *f, const uint8_t *b, uint32_t len, uint
 		if (code == OPT_TSRESOL && n == 1)
 			i->res = v[0];
 		if (code == OPT_TSOFFSET && n == 8)
-			i->offset = (int64_t)file64(f, v);
+			i->offset = (int64_t)pcap_get64(f, v);
 		off += 4 + ((n + 3u) & ~3u);
 	}
 	return 0;
@@ -138,7 +139,8 @@ static int read_idb(struct dpa_pcap *f, const uint8_t *b, uint32_t len)
 		return bad_pcap(f, f->at + 4, "an interface block is too short");
 	if (f->nifs == DPA_PCAP_IFS)
 		return bad_pcap(f, f->at, "more interfaces than this program takes");
-	*i = (struct dpa_pcap_if){.link = file16(f, b + 8), .snap = file32(f, b + 12), .res = 6};
+	*i = (struct dpa_pcap_if){
+		.link = pcap_get16(f, b + 8), .snap = pcap_get32(f, b + 12), .res = 6};
 	if (read_options(f, b, len, 16, i))
 		return -1;
 	if ((i->res & 0x7f) > ((i->res & 0x80) ? 63 : 19))
@@ -166,14 +168,14 @@ static int read_epb(struct dpa_pcap *f, const uint8_t *b, uint32_t len, struct d
 
 	if (len < EPB_MIN)
 		return bad_pcap(f, f->at + 4, "a packet block is too short");
-	id = file32(f, b + 8);
+	id = pcap_get32(f, b + 8);
 	if (id >= f->nifs)
 		return bad_pcap(f, f->at + 8, "a packet of an interface that is not described");
-	r->n = file32(f, b + 20);
-	r->len = file32(f, b + 24);
+	r->n = pcap_get32(f, b + 20);
+	r->len = pcap_get32(f, b + 24);
 	if (r->n > len - EPB_MIN)
 		return bad_pcap(f, f->at + 20, "a packet is longer than its block");
-	r->ns = to_ns(&f->ifs[id], (uint64_t)file32(f, b + 12) << 32 | file32(f, b + 16));
+	r->ns = to_ns(&f->ifs[id], (uint64_t)pcap_get32(f, b + 12) << 32 | pcap_get32(f, b + 16));
 	r->link = f->ifs[id].link;
 	r->p = b + 28;
 	return 1;
@@ -189,7 +191,7 @@ static int read_spb(struct dpa_pcap *f, const uint8_t *b, uint32_t len, struct d
 		return bad_pcap(f, f->at + 4, "a packet block is too short");
 	if (!f->nifs)
 		return bad_pcap(f, f->at, "a packet of an interface that is not described");
-	r->len = r->n = file32(f, b + 8);
+	r->len = r->n = pcap_get32(f, b + 8);
 	if (f->ifs[0].snap && r->n > f->ifs[0].snap)
 		r->n = f->ifs[0].snap;
 	if (r->n > len - SPB_MIN)
@@ -211,9 +213,9 @@ static int read_shb(struct dpa_pcap *f, const uint8_t *b, size_t left)
 	if (magic != MAGIC_ORD && magic != __builtin_bswap32(MAGIC_ORD))
 		return bad_pcap(f, f->at + 8, "a section header without its byte order");
 	f->swap = magic != MAGIC_ORD;
-	if (file16(f, b + 12) != 1)
+	if (pcap_get16(f, b + 12) != 1)
 		return bad_pcap(f, f->at + 12, "unknown version of the pcapng format");
-	if (file32(f, b + 4) < SHB_MIN)
+	if (pcap_get32(f, b + 4) < SHB_MIN)
 		return bad_pcap(f, f->at + 4, "a section header is too short");
 	f->nifs = 0;
 	return 0;
@@ -229,15 +231,15 @@ static int next_block(struct dpa_pcap *f, struct dpa_pcap_rec *r)
 
 	if (left < BLOCK_MIN)
 		return bad_pcap(f, f->at, "a block is cut off");
-	type = file32(f, b);
+	type = pcap_get32(f, b);
 	if (type == BLOCK_SHB && read_shb(f, b, left))
 		return -1;
-	len = file32(f, b + 4);
+	len = pcap_get32(f, b + 4);
 	if (len < BLOCK_MIN || len % 4)
 		return bad_pcap(f, f->at + 4, "a block with an impossible length");
 	if (len > left)
 		return bad_pcap(f, f->at + 4, "a block is cut off");
-	if (file32(f, b + len - 4) != len)
+	if (pcap_get32(f, b + len - 4) != len)
 		return bad_pcap(f, f->at + len - 4, "a block's two lengths differ");
 	if (type == BLOCK_IDB)
 		rc = read_idb(f, b, len);

@@ -17,12 +17,12 @@ enum {
 	MAX_TEXT = 99,
 };
 
-static uint32_t pad4(uint32_t n)
+static uint32_t pcap_pad4(uint32_t n)
 {
 	return (n + 3) & ~3u;
 }
 
-static uint8_t *put_bytes(uint8_t *p, const void *v, uint32_t n)
+static uint8_t *pcap_put_bytes(uint8_t *p, const void *v, uint32_t n)
 {
 	memcpy(p, v, n);
 	return p + n;
@@ -30,19 +30,19 @@ static uint8_t *put_bytes(uint8_t *p, const void *v, uint32_t n)
 
 static uint8_t *put_u16(uint8_t *p, uint16_t v)
 {
-	return put_bytes(p, &v, 2);
+	return pcap_put_bytes(p, &v, 2);
 }
 
 static uint8_t *put_u32(uint8_t *p, uint32_t v)
 {
-	return put_bytes(p, &v, 4);
+	return pcap_put_bytes(p, &v, 4);
 }
 
 static uint8_t *put_padded(uint8_t *p, const void *v, uint32_t n)
 {
-	p = put_bytes(p, v, n);
-	memset(p, 0, pad4(n) - n);
-	return p + pad4(n) - n;
+	p = pcap_put_bytes(p, v, n);
+	memset(p, 0, pcap_pad4(n) - n);
+	return p + pcap_pad4(n) - n;
 }
 
 static uint8_t *put_opt(uint8_t *p, uint16_t code, const void *v, uint32_t n)
@@ -50,7 +50,7 @@ static uint8_t *put_opt(uint8_t *p, uint16_t code, const void *v, uint32_t n)
 	return put_padded(put_u16(put_u16(p, code), (uint16_t)n), v, n);
 }
 
-static uint8_t *put_text(uint8_t *p, uint16_t code, const char *text)
+static uint8_t *pcap_put_text(uint8_t *p, uint16_t code, const char *text)
 {
 	return text && *text ? put_opt(p, code, text, (uint32_t)strnlen(text, MAX_TEXT)) : p;
 }
@@ -74,11 +74,11 @@ uint32_t dpa_pcapng_begin(uint8_t *buf, uint32_t room, const char *ifname, const
 	p = put_u32(p, 0x1a2b3c4d);
 	p = put_u16(put_u16(p, 1), 0);
 	p = put_u32(put_u32(p, ~0u), ~0u); /* length of the section: unknown */
-	p = put_text(p, OPT_SHB_APP, app);
+	p = pcap_put_text(p, OPT_SHB_APP, app);
 	idb = put_end(p, buf);
 	p = put_u32(put_u32(idb, BLOCK_IDB), 0);
 	p = put_u32(put_u16(put_u16(p, LINK_RAW), 0), 0);
-	p = put_text(p, OPT_IF_NAME, ifname);
+	p = pcap_put_text(p, OPT_IF_NAME, ifname);
 	p = put_opt(p, OPT_IF_TSRESOL, &nano, 1);
 	return (uint32_t)(put_end(p, idb) - buf);
 }
@@ -96,8 +96,8 @@ uint32_t dpa_pcapng_packet(uint8_t *buf, uint32_t room, uint64_t ns, enum dpa_pc
 	q = put_u32(put_u32(put_u32(buf, BLOCK_EPB), 0), 0);
 	q = put_u32(put_u32(q, (uint32_t)(ns >> 32)), (uint32_t)ns);
 	q = put_u32(put_u32(q, hlen + n), hlen + n);
-	q = put_padded(put_bytes(q, hdr, hlen), p, n); /* hlen is a multiple of 4 */
-	q = put_text(q, OPT_COMMENT, comment);
+	q = put_padded(pcap_put_bytes(q, hdr, hlen), p, n); /* hlen is a multiple of 4 */
+	q = pcap_put_text(q, OPT_COMMENT, comment);
 	if (dir)
 		q = put_opt(q, OPT_EPB_FLAGS, &flags, 4);
 	return (uint32_t)(put_end(q, buf) - buf);
@@ -123,7 +123,7 @@ static uint8_t *put_pcap_v4(uint8_t *p, const struct dpa_roce_net *net, uint32_t
 	p = dpa_put16(p, net->df ? 0x4000 : 0);
 	p = dpa_put16(p, (uint16_t)(net->hop << 8 | 17));
 	p = dpa_put16(p, 0);
-	p = put_bytes(put_bytes(p, net->src + 12, 4), net->dst + 12, 4);
+	p = pcap_put_bytes(pcap_put_bytes(p, net->src + 12, 4), net->dst + 12, 4);
 	dpa_put16(ip + 10, ip_sum(ip));
 	return p;
 }
@@ -133,7 +133,7 @@ static uint8_t *put_pcap_v6(uint8_t *p, const struct dpa_roce_net *net, uint32_t
 	p = dpa_put32(p, 6u << 28 | (uint32_t)net->tclass << 20 | (net->flow & 0xfffff));
 	p = dpa_put16(p, (uint16_t)udp_len);
 	p = dpa_put16(p, (uint16_t)(17 << 8 | net->hop));
-	return put_bytes(put_bytes(p, net->src, 16), net->dst, 16);
+	return pcap_put_bytes(pcap_put_bytes(p, net->src, 16), net->dst, 16);
 }
 
 uint32_t dpa_raw_headers(const struct dpa_roce_net *net, uint32_t n, uint8_t *hdr)

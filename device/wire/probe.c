@@ -99,7 +99,7 @@ uint32_t dpa_ifa_add(enum dpa_pcc_format format, const uint8_t *p, uint32_t n,
 
 /* ------------------------------------------------------- the packet for a program */
 
-static uint16_t checksum(const uint8_t *h, uint32_t n)
+static uint16_t probe_checksum(const uint8_t *h, uint32_t n)
 {
 	uint32_t sum = 0;
 
@@ -135,7 +135,7 @@ static uint8_t *put_ip(uint8_t *p, const struct dpa_roce_net *net, uint8_t proto
 	p[9] = proto;
 	memcpy(p + 12, net->src + 12, 4);
 	memcpy(p + 16, net->dst + 12, 4);
-	dpa_put16(p + 10, checksum(p, IPV4));
+	dpa_put16(p + 10, probe_checksum(p, IPV4));
 	return p + IPV4;
 }
 
