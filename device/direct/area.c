@@ -37,7 +37,7 @@ struct dpa_area_map {
 	uint8_t *base; /* NULL: not mapped; under map_lock */
 };
 
-static bool is_self(const struct dpa_peer *p)
+static bool is_self_peer(const struct dpa_peer *p)
 {
 	return p->export == p->hw->export;
 }
@@ -55,7 +55,7 @@ uint8_t *dpa_area_at(struct dpa_peer *p, uint32_t entry, uint64_t addr, uint64_t
 	serial = atomic_load_explicit(&p->export->area[i - 1].serial, memory_order_acquire);
 	if (!serial)
 		return NULL;
-	if (is_self(p))
+	if (is_self_peer(p))
 		return p->hw->share ? dpa_share_at(p->hw, i - 1, serial, addr, n) : NULL;
 	if (dpa_unlikely(!m ||
 			 atomic_load_explicit(&m[i - 1].serial, memory_order_seq_cst) != serial)) {

@@ -247,7 +247,7 @@ void dpa_hazards_give_up(const struct dpa_hazards_seen *x)
  * Waits on behalf of one call, until *end (ns) at most; 0: the wait has not begun. False: the time
  * is over.
  */
-static bool wait_for(struct dpa_hazards_seen *x, uint64_t *end)
+static bool wait_for_hazards(struct dpa_hazards_seen *x, uint64_t *end)
 {
 	uint64_t now = dpa_now_ns(), next = now + LOOK_NS;
 	bool first = !*end;
@@ -348,12 +348,12 @@ void dpa_hazards_wait(struct dpa_hw *hw)
 			if (dpa_likely(!w))
 				continue;
 			add_seen(&x, p, i, w);
-			if (x.n == DPA_HAZARDS_SEEN && !wait_for(&x, &end))
+			if (x.n == DPA_HAZARDS_SEEN && !wait_for_hazards(&x, &end))
 				return;
 		}
 	}
 	if (dpa_unlikely(x.n))
-		wait_for(&x, &end);
+		wait_for_hazards(&x, &end);
 }
 
 /* Checks the peer on the board. *ticks: a time when it was alive. */

@@ -113,7 +113,7 @@ static int move_all(int fd, uint64_t mem, uint64_t n, uint64_t off, bool out)
 }
 
 /* True if present or swapped out: <linux/Documentation/admin-guide/mm/pagemap.rst>. */
-static bool is_there(uint64_t entry)
+static bool is_page_there(uint64_t entry)
 {
 	return entry >> 62;
 }
@@ -123,10 +123,10 @@ static bool next_present(const uint64_t *entry, uint64_t n, uint64_t *from, uint
 {
 	uint64_t i = *to;
 
-	while (i < n && !is_there(entry[i]))
+	while (i < n && !is_page_there(entry[i]))
 		i++;
 	*from = i;
-	while (i < n && is_there(entry[i]))
+	while (i < n && is_page_there(entry[i]))
 		i++;
 	*to = i;
 	return *from < n;

@@ -51,18 +51,19 @@ int dpa_share_init(struct dpa_hw *hw)
 /* -------------------------------------------------------------------- areas */
 
 /* True for application memory: regions of other kinds never overlap it. */
-static bool is_region(const struct dpa_mr *mr)
+static bool is_application_mr(const struct dpa_mr *mr)
 {
 	return mr->owner && mr->kind == DPA_KIND_MR && !mr->qpn;
 }
 
 /* True if another region, which may be in use, overlaps the range. */
-static bool is_used(const struct dpa_hw *hw, const struct dpa_mr *but, uint64_t start, uint64_t n)
+static bool has_other_region(const struct dpa_hw *hw, const struct dpa_mr *but, uint64_t start,
+			     uint64_t n)
 {
 	for (uint32_t i = 0; i < hw->mrs.used_max; i++) {
 		const struct dpa_mr *mr = &hw->export->mr[i];
 
-		if (mr != but && is_region(mr) &&
+		if (mr != but && is_application_mr(mr) &&
 		    dpa_ranges_overlap(start, n, mr->addr, mr->length))
 			return true;
 	}
@@ -294,7 +295,7 @@ void dpa_share_take(struct dpa_hw *hw, struct dpa_mr *mr, const struct dpa_share
 		mr->why = !there ? DPA_SHARE_FORKED : whole ? DPA_SHARE_YES : DPA_SHARE_OVERLAP;
 		return;
 	}
-	if (why == DPA_SHARE_YES && is_used(hw, mr, start, end - start))
+	if (why == DPA_SHARE_YES && has_other_region(hw, mr, start, end - start))
 		why = DPA_SHARE_OVERLAP;
 	if (why == DPA_SHARE_YES)
 		why = make_area(hw, start, end - start, &at);

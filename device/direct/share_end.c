@@ -32,7 +32,7 @@ static _Atomic uint64_t asking;
 
 #define ASKING_FORK (1ull << 32)
 
-static bool is_in(const struct dpa_area_own *o, uint64_t addr, uint64_t length)
+static bool is_area_in(const struct dpa_area_own *o, uint64_t addr, uint64_t length)
 {
 	return atomic_load_explicit(&o->live, memory_order_acquire) &&
 	       dpa_ranges_overlap(addr, length, dpa_area_start(o), dpa_area_length(o));
@@ -43,7 +43,7 @@ static bool any_in(const struct dpa_share *s, uint64_t addr, uint64_t length)
 	uint32_t used = atomic_load_explicit(&s->used, memory_order_acquire);
 
 	for (uint32_t i = 0; i < used; i++)
-		if (is_in(&s->own[i], addr, length))
+		if (is_area_in(&s->own[i], addr, length))
 			return true;
 	return false;
 }
@@ -66,7 +66,7 @@ static void end_areas(struct dpa_hw *hw, uint64_t addr, uint64_t length, enum dp
 		uint32_t at = atomic_load_explicit(area, memory_order_relaxed);
 		struct dpa_mr *mr = &hw->export->mr[i];
 
-		if (!at || !is_in(&s->own[at - 1], addr, length))
+		if (!at || !is_area_in(&s->own[at - 1], addr, length))
 			continue;
 		atomic_store_explicit(area, 0, memory_order_seq_cst);
 		mr->why = DPA_SHARE_FORKED;
@@ -75,7 +75,7 @@ static void end_areas(struct dpa_hw *hw, uint64_t addr, uint64_t length, enum dp
 	for (uint32_t i = 0; i < hw->mrs.used_max; i++)
 		atomic_fetch_add_explicit(&hw->export->mr_gen[i], 1, memory_order_seq_cst);
 	for (uint32_t i = 0; i < s->used; i++)
-		if (is_in(&s->own[i], addr, length))
+		if (is_area_in(&s->own[i], addr, length))
 			dpa_share_unmake(hw, i, how, held, says);
 }
 
@@ -83,7 +83,7 @@ static void end_areas(struct dpa_hw *hw, uint64_t addr, uint64_t length, enum dp
 static void back_in_child(struct dpa_share *s, uint64_t addr, uint64_t length)
 {
 	for (uint32_t i = 0; i < s->used; i++)
-		if (is_in(&s->own[i], addr, length) &&
+		if (is_area_in(&s->own[i], addr, length) &&
 		    !dpa_share_back(s, &s->own[i], DPA_BACK_CHILD))
 			atomic_store_explicit(&s->own[i].live, 0, memory_order_relaxed);
 }
@@ -119,7 +119,7 @@ static void revoke_areas(struct dpa_hw *hw, uint64_t addr, uint64_t length)
 		struct dpa_area_own *o = &hw->share->own[i];
 		uint32_t serial = atomic_load_explicit(&o->live, memory_order_acquire);
 
-		if (serial && is_in(o, addr, length))
+		if (serial && is_area_in(o, addr, length))
 			dpa_share_revoke(hw, i, serial);
 	}
 }
@@ -184,7 +184,7 @@ static bool make_private(struct dpa_hw *hw, uint64_t addr, uint64_t length)
  * It is put elsewhere as it is, with zeros behind it: pages of the memfd that nothing had yet, or an
  * earlier growth. From then on any address may be one of an area.
  */
-static int move(struct dpa_hw *hw, uint64_t addr, uint64_t length, uint64_t more)
+static int move_areas(struct dpa_hw *hw, uint64_t addr, uint64_t length, uint64_t more)
 {
 	struct dpa_share *s = hw->share;
 
@@ -197,7 +197,8 @@ static int move(struct dpa_hw *hw, uint64_t addr, uint64_t length, uint64_t more
 	return DPA_MEMORY_PASS;
 }
 
-static int answer(struct dpa_hw *hw, uint32_t call, uint64_t addr, uint64_t length, uint64_t more)
+static int answer_memory_call(struct dpa_hw *hw, uint32_t call, uint64_t addr, uint64_t length,
+			      uint64_t more)
 {
 	switch ((enum dpa_memory_call)call) {
 	case DPA_MEMORY_EMPTY:
@@ -210,7 +211,7 @@ static int answer(struct dpa_hw *hw, uint32_t call, uint64_t addr, uint64_t leng
 		return make_private(hw, addr, length) ? DPA_MEMORY_PASS : EAGAIN;
 	case DPA_MEMORY_MOVE:
 		return make_private(hw, addr, length) ? DPA_MEMORY_PASS
-						      : move(hw, addr, length, more);
+						      : move_areas(hw, addr, length, more);
 	case DPA_MEMORY_REMOVE:
 		return dpa_pages_any(&hw->share->pages, addr, length) ? EINVAL : DPA_MEMORY_PASS;
 	}
@@ -229,7 +230,7 @@ static void round_out(uint64_t *addr, uint64_t *length)
 }
 
 /* May the call concern an area? One that was moved is found by its pages. */
-static bool concerns(const struct dpa_share *s, uint32_t call, uint64_t addr, uint64_t length)
+static bool concerns_area(const struct dpa_share *s, uint32_t call, uint64_t addr, uint64_t length)
 {
 	return any_in(s, addr, length) ||
 	       (dpa_unlikely(atomic_load_explicit(&s->moved, memory_order_relaxed)) &&
@@ -246,7 +247,7 @@ static void ask_no_more(uint64_t since)
 		;
 }
 
-static int ask(uint32_t call, uint64_t addr, uint64_t length, uint64_t more)
+static int ask_share(uint32_t call, uint64_t addr, uint64_t length, uint64_t more)
 {
 	int ret = DPA_MEMORY_PASS, err = errno, cancel;
 	struct dpa_hw *hw;
@@ -255,10 +256,10 @@ static int ask(uint32_t call, uint64_t addr, uint64_t length, uint64_t more)
 	round_out(&addr, &length);
 	since = atomic_fetch_add_explicit(&asking, 1, memory_order_seq_cst);
 	hw = atomic_load_explicit(&watched, memory_order_seq_cst);
-	if (hw && concerns(hw->share, call, addr, length)) {
+	if (hw && concerns_area(hw->share, call, addr, length)) {
 		pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 		if (dpa_likely(dpa_lives(hw)))
-			ret = answer(hw, call, addr, length, more);
+			ret = answer_memory_call(hw, call, addr, length, more);
 		else /* a child of a raw clone, which no handler told */
 			back_in_child(hw->share, addr, length);
 		pthread_setcancelstate(cancel, NULL);
@@ -276,7 +277,7 @@ void dpa_share_watch(struct dpa_hw *hw)
 	if (!s->watch)
 		return;
 	atomic_store_explicit(&watched, hw, memory_order_seq_cst);
-	atomic_store_explicit(&s->watch->ask, ask, memory_order_release);
+	atomic_store_explicit(&s->watch->ask, ask_share, memory_order_release);
 }
 
 void dpa_share_watched(struct dpa_share *s)

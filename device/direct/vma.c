@@ -70,7 +70,7 @@ void dpa_maps_close(struct dpa_maps *m)
 
 #define COVERING_OR_NEXT 0x10 /* PROCMAP_QUERY_COVERING_OR_NEXT_VMA */
 
-static int query(const struct dpa_maps *m, struct dpa_map_query *q, struct dpa_vma *v)
+static int query_vma(const struct dpa_maps *m, struct dpa_map_query *q, struct dpa_vma *v)
 {
 	if (ioctl(m->fd, DPA_MAP_QUERY, q))
 		return errno == ENOENT || errno == ENAMETOOLONG ? errno : ENOTTY;
@@ -91,7 +91,7 @@ int dpa_maps_query(const struct dpa_maps *m, uint64_t addr, struct dpa_vma *v)
 {
 	struct dpa_map_query q = {.size = sizeof(q), .addr = addr, .flags = COVERING_OR_NEXT};
 
-	return query(m, &q, v);
+	return query_vma(m, &q, v);
 }
 
 int dpa_maps_query_named(const struct dpa_maps *m, uint64_t addr, uint32_t which, struct dpa_vma *v)
@@ -103,10 +103,10 @@ int dpa_maps_query_named(const struct dpa_maps *m, uint64_t addr, uint32_t which
 
 	q.name_addr = (uintptr_t)name;
 	q.name_size = sizeof(name);
-	err = query(m, &q, v);
+	err = query_vma(m, &q, v);
 	if (err == ENAMETOOLONG) {
 		q.name_addr = q.name_size = 0;
-		return query(m, &q, v);
+		return query_vma(m, &q, v);
 	}
 	if (!err && q.name_size)
 		snprintf(v->name, sizeof(v->name), "%.*s", (int)sizeof(v->name) - 1, name);

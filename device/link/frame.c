@@ -108,7 +108,7 @@ void dpa_pkt_of_slot(const struct dpa_slot *s, struct dpa_roce_pkt *pkt)
 	}
 }
 
-static void put16(uint8_t *p, uint32_t v)
+static void write_be16(uint8_t *p, uint32_t v)
 {
 	p[0] = (uint8_t)(v >> 8);
 	p[1] = (uint8_t)v;
@@ -135,19 +135,19 @@ void dpa_grh_make(uint8_t *g, const struct dpa_roce_net *net, uint32_t udp_paylo
 
 		ip[0] = 0x45;
 		ip[1] = net->tclass;
-		put16(ip + 2, 20 + udp);
-		put16(ip + 4, net->ip_id);
+		write_be16(ip + 2, 20 + udp);
+		write_be16(ip + 4, net->ip_id);
 		ip[6] = net->df ? 0x40 : 0;
 		ip[8] = net->hop;
 		ip[9] = 17;
 		memcpy(ip + 12, net->src + 12, 4);
 		memcpy(ip + 16, net->dst + 12, 4);
-		put16(ip + 10, ip_checksum(ip));
+		write_be16(ip + 10, ip_checksum(ip));
 		return;
 	}
-	put16(g, 6u << 12 | (uint32_t)net->tclass << 4 | (net->flow >> 16 & 0xf));
-	put16(g + 2, net->flow & 0xffff);
-	put16(g + 4, udp);
+	write_be16(g, 6u << 12 | (uint32_t)net->tclass << 4 | (net->flow >> 16 & 0xf));
+	write_be16(g + 2, net->flow & 0xffff);
+	write_be16(g + 4, udp);
 	g[6] = 17;
 	g[7] = net->hop;
 	memcpy(g + 8, net->src, 16);

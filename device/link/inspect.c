@@ -143,7 +143,7 @@ static int poll_model(struct dpa_hw *hw, uint64_t now)
 	return n;
 }
 
-static void pass_on(struct dpa_hw *hw, const struct dpa_shown *s)
+static void pass_on_shown(struct dpa_hw *hw, const struct dpa_shown *s)
 {
 	if (s->at != DPA_AT_TX && is_modelled(hw))
 		pass_model(hw, s);
@@ -158,7 +158,7 @@ static void send_held(struct dpa_hw *hw, struct dpa_held *list)
 	struct dpa_inspect *in = hw->insp;
 
 	for (struct dpa_held *h = list; h; h = h->next) {
-		pass_on(hw, &h->s);
+		pass_on_shown(hw, &h->s);
 		if (h->s.users) /* the path may get another address from now on */
 			atomic_fetch_sub_explicit(h->s.users, 1, memory_order_release);
 	}
@@ -221,7 +221,7 @@ static void pass_packet(struct dpa_hw *hw, const struct dpa_fault_act *a, const 
 			c.f.p = room + DPA_FRAME_ROOM;
 			c.f.n = dpa_fault_damage(a, room + DPA_FRAME_ROOM, c.f.n);
 		}
-		pass_on(hw, &c);
+		pass_on_shown(hw, &c);
 	}
 }
 
@@ -257,7 +257,7 @@ void dpa_inspect(struct dpa_hw *hw, enum dpa_inspect_at at, const struct dpa_fra
 	struct dpa_shown s = {.at = at, .f = *f, .emit = emit, .arg = arg};
 
 	if (at == DPA_AT_RX || !faults_on(hw))
-		pass_on(hw, &s);
+		pass_on_shown(hw, &s);
 	else
 		with_faults(hw, &s);
 }
@@ -270,7 +270,7 @@ void dpa_inspect_tx(struct dpa_hw *hw, const struct dpa_frame *f, dpa_inspect_em
 	if (faults_on(hw))
 		with_faults(hw, &s);
 	else
-		pass_on(hw, &s);
+		pass_on_shown(hw, &s);
 }
 
 bool dpa_inspect_only_drops(struct dpa_hw *hw)

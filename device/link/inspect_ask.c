@@ -125,7 +125,7 @@ static bool model_is_over(struct dpa_hw *hw)
 	return over;
 }
 
-static void follow_link(struct dpa_hw *hw, const char *text)
+static void follow_link_ask(struct dpa_hw *hw, const char *text)
 {
 	struct dpa_link_spec spec = {0};
 	int ret = 0;
@@ -142,7 +142,7 @@ static void follow_link(struct dpa_hw *hw, const char *text)
 		dpa_log(hw, DPA_LOG_INFO, "network: %s", text[0] ? text : "off");
 }
 
-static void follow_ask(struct dpa_hw *hw, enum dpa_board_ask_what what)
+static void follow_inspect_ask(struct dpa_hw *hw, enum dpa_board_ask_what what)
 {
 	struct dpa_inspect *in = hw->insp;
 	char text[DPA_BOARD_ASK_TEXT];
@@ -161,7 +161,7 @@ static void follow_ask(struct dpa_hw *hw, enum dpa_board_ask_what what)
 		else if (what == DPA_ASK_FAULT)
 			follow_faults(hw, text);
 		else
-			follow_link(hw, text);
+			follow_link_ask(hw, text);
 	}
 	atomic_store_explicit(&in->seen[what], gen, memory_order_relaxed);
 	atomic_store_explicit(dpa_proc_asked(hw->board->self, what),
@@ -169,7 +169,7 @@ static void follow_ask(struct dpa_hw *hw, enum dpa_board_ask_what what)
 }
 
 /* A request that is not followed yet. */
-static bool has_news(struct dpa_hw *hw)
+static bool has_inspect_ask(struct dpa_hw *hw)
 {
 	bool news = false;
 
@@ -181,7 +181,7 @@ static bool has_news(struct dpa_hw *hw)
 
 bool dpa_inspect_wants_ticks(struct dpa_hw *hw)
 {
-	return atomic_load_explicit(&hw->inspect, memory_order_relaxed) || has_news(hw) ||
+	return atomic_load_explicit(&hw->inspect, memory_order_relaxed) || has_inspect_ask(hw) ||
 	       dpa_timeline_wants_ticks(hw->timeline);
 }
 
@@ -191,12 +191,12 @@ void dpa_inspect_tick(struct dpa_hw *hw)
 	bool news;
 
 	dpa_timeline_tick(hw->timeline);
-	news = has_news(hw);
+	news = has_inspect_ask(hw);
 	if (!news && !is_captured(hw) && !model_is_over(hw))
 		return;
 	pthread_mutex_lock(&in->follow);
 	for (int i = 0; news && i < ASKS; i++)
-		follow_ask(hw, (enum dpa_board_ask_what)i);
+		follow_inspect_ask(hw, (enum dpa_board_ask_what)i);
 	if (is_captured(hw) && dpa_now_ns() - in->checked >= CHECK_NS) {
 		in->checked = dpa_now_ns();
 		dpa_capture_check(in->capture);

@@ -135,7 +135,7 @@ leave:		atomic { RUNS(i) -> unseen[i] = 0; hazard[i] = 0 }
 	} unless { dead[i] }
 }
 
-/* Others do not see it die before it has left the kernel; see direct.c: wait_for(). */
+/* Others do not see it die before it has left the kernel; see direct.c: wait_for_hazards(). */
 #ifdef MUT_GOESON
 #define GIVES_UP(i) (stopped[i] || !inside[i])
 #elif defined(MAPPED)

@@ -155,7 +155,7 @@ static void frame_arrives(void *arg, const struct dpa_frame *f)
  * Passes the frame through the modelled network, if there is one and the packet is for this
  * process.
  */
-static void take_in(struct dpa_hw *hw, const struct dpa_frame *f, bool may_forward)
+static void take_in_frame(struct dpa_hw *hw, const struct dpa_frame *f, bool may_forward)
 {
 	const uint8_t *q = f->p + 5;
 	uint32_t dqpn = (uint32_t)q[0] << 16 | (uint32_t)q[1] << 8 | q[2];
@@ -185,7 +185,7 @@ void dpa_forward_take(struct dpa_hw *hw, const struct dpa_slot *s, const uint8_t
 	if (!dpa_fwd_unpack(&f, &h, buf + sizeof(h), s->len - (uint32_t)sizeof(h)))
 		dpa_count(hw, DPA_CNT_rx_malformed, 1);
 	else
-		take_in(hw, &f, false);
+		take_in_frame(hw, &f, false);
 }
 
 /* ----------------------------------------------- another adapter instance of this host */
@@ -315,7 +315,7 @@ static void conn_close(struct dpa_udp *u, int i)
  * If all connections are in use, closes one of the user that has most, so that no user can lock the
  * others out.
  */
-static int make_room(struct dpa_udp *u, uint32_t uid)
+static int make_connection_room(struct dpa_udp *u, uint32_t uid)
 {
 	int best = 0, most = 0;
 
@@ -350,7 +350,7 @@ static bool conn_add(struct dpa_udp *u, int fd, uint32_t uid)
 				      memory_order_release);
 	if (dpa_udp_in_epfd(u) < 0)
 		return false;
-	at = make_room(u, uid);
+	at = make_connection_room(u, uid);
 	ev.data.u32 = (uint32_t)at;
 	if (dpa_sys_epoll_ctl(dpa_udp_in_epfd(u), EPOLL_CTL_ADD, fd, &ev))
 		return false;
@@ -415,7 +415,7 @@ static void take_forwarded(struct dpa_hw *hw, uint32_t uid, const struct dpa_fwd
 	dqpn = (uint32_t)p[5] << 16 | (uint32_t)p[6] << 8 | p[7];
 	/* else the packet could circulate */
 	if (dqpn >> 16 == hw->board->board_num || dqpn == DPA_MAD_QPN)
-		take_in(hw, &f, true);
+		take_in_frame(hw, &f, true);
 	else
 		dpa_count(hw, DPA_CNT_rx_dropped, 1);
 }

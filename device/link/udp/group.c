@@ -126,7 +126,7 @@ static int join_if(struct dpa_hw *hw, const uint8_t gid[16], const struct dpa_gr
 }
 
 /* Joins on all interfaces or on none. */
-static int join_group(struct dpa_hw *hw, const uint8_t gid[16])
+static int join_udp_group(struct dpa_hw *hw, const uint8_t gid[16])
 {
 	struct dpa_udp *u = hw->udp;
 
@@ -212,7 +212,7 @@ static struct dpa_group *find_group(struct dpa_udp *u, const uint8_t gid[16])
 	return NULL;
 }
 
-static int add_group(struct dpa_hw *hw, const uint8_t gid[16])
+static int add_udp_group(struct dpa_hw *hw, const uint8_t gid[16])
 {
 	struct dpa_udp *u = hw->udp;
 	uint32_t room = u->room ? 2 * u->room : 8;
@@ -225,7 +225,7 @@ static int add_group(struct dpa_hw *hw, const uint8_t gid[16])
 		u->groups = g;
 		u->room = room;
 	}
-	if (dpa_udp_fd(u) >= 0 && join_group(hw, gid))
+	if (dpa_udp_fd(u) >= 0 && join_udp_group(hw, gid))
 		return ENOMEM;
 	g = &u->groups[u->ngroups++];
 	memcpy(g->gid, gid, 16);
@@ -244,7 +244,7 @@ int dpa_group_join(struct dpa_hw *hw, const uint8_t gid[16])
 	if (g)
 		g->users++;
 	else
-		ret = add_group(hw, gid);
+		ret = add_udp_group(hw, gid);
 	pthread_mutex_unlock(&u->group_lock);
 	return ret;
 }

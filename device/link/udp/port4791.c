@@ -86,7 +86,7 @@ static bool set_on(int fd, int level, int opt)
 }
 
 /* The fields of the IP header that a frame needs arrive as ancillary data. */
-static int set_options(int fd, int family)
+static int set_port_options(int fd, int family)
 {
 	int off = 0, bytes = RCVBUF;
 
@@ -118,7 +118,7 @@ static int set_options(int fd, int family)
 	return 0;
 }
 
-static int bind_any(int fd, int family)
+static int bind_any_address(int fd, int family)
 {
 	struct sockaddr_in6 a6 = {.sin6_family = AF_INET6, .sin6_port = htons(DPA_ROCE_PORT)};
 	struct sockaddr_in a4 = {.sin_family = AF_INET, .sin_port = htons(DPA_ROCE_PORT)};
@@ -141,7 +141,7 @@ static int make_socket(struct dpa_udp *u, int *fd, uint64_t *inode)
 	}
 	if (*fd < 0)
 		return errno;
-	err = set_options(*fd, u->family);
+	err = set_port_options(*fd, u->family);
 	if (!err && fstat(*fd, &st))
 		err = errno;
 	if (err) {
@@ -223,7 +223,7 @@ static int bind_alone(struct dpa_hw *hw, int fd, uint64_t inode, enum dpa_udp_ho
 	if (*who >= DPA_HOLDER_BOARD)
 		return EADDRINUSE;
 	hw->udp->name_fd = dpa_udp_name(DPA_ROCE_PORT, hw->board->board_num, inode);
-	if (!bind_any(fd, hw->udp->family))
+	if (!bind_any_address(fd, hw->udp->family))
 		return 0;
 	if (errno != EADDRINUSE)
 		return errno;

@@ -182,7 +182,7 @@ static int open_tx(struct dpa_wire *w, bool v4, uint32_t lane)
 	return 0;
 }
 
-static bool set_path(int fd, bool v4, const struct dpa_roce_net *net)
+static bool set_socket_path(int fd, bool v4, const struct dpa_roce_net *net)
 {
 	int tclass = net->tclass, hop = net->hop, lvl = v4 ? IPPROTO_IP : IPPROTO_IPV6;
 
@@ -214,7 +214,7 @@ static struct dpa_wire_from *from_get(struct dpa_wire *w, const struct dpa_roce_
 	f->hop = net->hop;
 	for (uint32_t i = 0; i < DPA_LANES; i++) {
 		f->fd[i] = dpa_wire_socket(v4 ? AF_INET : AF_INET6, f->src, scope, &f->port[i]);
-		if (f->fd[i] >= 0 && set_path(f->fd[i], v4, net))
+		if (f->fd[i] >= 0 && set_socket_path(f->fd[i], v4, net))
 			continue;
 		for (uint32_t k = 0; k <= i; k++)
 			if (f->fd[k] >= 0)
@@ -308,7 +308,7 @@ fail:
 	return NULL;
 }
 
-static uint64_t key_of(const struct dpa_roce_net *n)
+static uint64_t path_key_of(const struct dpa_roce_net *n)
 {
 	uint64_t h = n->flow, v;
 
@@ -423,7 +423,7 @@ static struct dpa_remote *reuse_remote(struct dpa_wire *w, const struct dpa_roce
 static struct dpa_remote *find_or_make(struct dpa_hw *hw, struct dpa_wire *w,
 				       const struct dpa_roce_net *net, uint32_t scope, bool stays)
 {
-	const uint64_t key = key_of(net);
+	const uint64_t key = path_key_of(net);
 	struct dpa_remote *r = find_remote(w, key, net);
 
 	if (r)
@@ -478,7 +478,7 @@ static struct dpa_peer *get_remote_peer(struct dpa_hw *hw, struct dpa_port *port
 	memcpy(net.dst, av->dgid, 16);
 	if (!dpa_gid_is_v4(net.dst))
 		net.flow = av->flow_label & 0xfffff;
-	r = stays ? NULL : find_remote(w, key_of(&net), &net);
+	r = stays ? NULL : find_remote(w, path_key_of(&net), &net);
 	if (dpa_likely(r))
 		return &r->peer;
 	dpa_spin_lock(&w->lock);

@@ -88,7 +88,7 @@ static void join_run(const struct dpa_hw_qp *qp, const struct run *r, struct dpa
  * True if the QP expects this run, or will expect it: if packets before it are missing the
  * responder keeps it in its out-of-order queue.
  */
-static bool is_wanted(const struct dpa_hw_qp *qp, const struct run *r)
+static bool is_run_wanted(const struct dpa_hw_qp *qp, const struct run *r)
 {
 	int32_t ahead = dpa_psn_diff(r->pkt[0].psn, qp->resp.epsn);
 
@@ -122,7 +122,7 @@ static void deliver_run(struct batch *b)
 		b->cur = qp;
 	}
 	peer = qp && qp->qpn == r->dqpn && qp->type != DPA_QP_UD ? dpa_sender_of(qp, &r->f) : NULL;
-	if (!peer || !is_wanted(qp, r)) {
+	if (!peer || !is_run_wanted(qp, r)) {
 		deliver_each(b);
 	} else if (dpa_likely(dpa_id_fits(qp, &r->f))) {
 		if (dpa_unlikely((r->f.net.tclass & DPA_ECN_MASK) == DPA_ECN_CE))
@@ -166,7 +166,7 @@ static void emit_nothing(void *arg, const struct dpa_frame *f)
  * The modelled network is in front of the process that owns the QP: it takes the packet, which
  * arrives later by dpa_udp_arrive().
  */
-static bool is_modelled(struct batch *b, const struct dpa_frame *f, uint32_t dqpn)
+static bool is_frame_modelled(struct batch *b, const struct dpa_frame *f, uint32_t dqpn)
 {
 	struct dpa_hw *hw = b->hw;
 
@@ -177,7 +177,7 @@ static bool is_modelled(struct batch *b, const struct dpa_frame *f, uint32_t dqp
 }
 
 /* True if the packet is delivered now. */
-static bool is_good(struct batch *b, struct dpa_frame *f, struct dpa_roce_pkt *pkt)
+static bool is_packet_good(struct batch *b, struct dpa_frame *f, struct dpa_roce_pkt *pkt)
 {
 	bool good = dpa_frame_check(b->hw, f, pkt);
 
@@ -192,7 +192,7 @@ static bool is_good(struct batch *b, struct dpa_frame *f, struct dpa_roce_pkt *p
 		dpa_count(b->hw, DPA_CNT_rx_dropped, 1);
 		return false;
 	}
-	if (good && is_modelled(b, f, pkt->dqpn)) {
+	if (good && is_frame_modelled(b, f, pkt->dqpn)) {
 		dpa_inspect(b->hw, DPA_AT_RX, f, dpa_udp_arrive, b->hw);
 		return false;
 	}
@@ -201,7 +201,7 @@ static bool is_good(struct batch *b, struct dpa_frame *f, struct dpa_roce_pkt *p
 }
 
 /* For another process or another adapter instance. */
-static void pass_on(struct batch *b, struct dpa_frame *f, uint32_t dqpn)
+static void pass_on_packet(struct batch *b, struct dpa_frame *f, uint32_t dqpn)
 {
 	if (!dpa_frame_forward(b->hw, f, dqpn))
 		dpa_count(b->hw, DPA_CNT_rx_dropped, 1);
@@ -212,20 +212,20 @@ static void ack_ahead(struct batch *b, struct dpa_frame *f)
 {
 	struct dpa_roce_pkt pkt;
 
-	if (!is_good(b, f, &pkt))
+	if (!is_packet_good(b, f, &pkt))
 		return;
 	if (dpa_likely(dpa_qpn_is_ours(b->hw, pkt.dqpn)))
 		b->cur = dpa_pkt_deliver(b->hw, b->cur, NULL, f, &pkt);
 	else
-		pass_on(b, f, pkt.dqpn);
+		pass_on_packet(b, f, pkt.dqpn);
 }
 
-static void one_packet(struct batch *b, struct dpa_frame *f)
+static void receive_one_packet(struct batch *b, struct dpa_frame *f)
 {
 	struct run *r = &b->run;
 	struct dpa_roce_pkt *pkt = &r->pkt[r->n];
 
-	if (!is_good(b, f, pkt))
+	if (!is_packet_good(b, f, pkt))
 		return;
 	if (dpa_unlikely(f->group || pkt->dqpn == DPA_QPN_MCAST)) {
 		deliver_run(b); /* as below */
@@ -235,7 +235,7 @@ static void one_packet(struct batch *b, struct dpa_frame *f)
 	if (dpa_unlikely(pkt->dqpn == DPA_MAD_QPN) && !b->hw->ops->mad(b->hw, f, pkt, true))
 		return;
 	if (dpa_unlikely(!dpa_qpn_is_ours(b->hw, pkt->dqpn))) {
-		pass_on(b, f, pkt->dqpn);
+		pass_on_packet(b, f, pkt->dqpn);
 		return;
 	}
 	if (!run_follows(r, pkt) || f->other_id != r->f.other_id) {
@@ -276,7 +276,7 @@ void dpa_udp_arrive(void *arg, const struct dpa_frame *f)
 	b.run.n = 0;
 	b.ended = false;
 	b.arrived = true;
-	one_packet(&b, &copy);
+	receive_one_packet(&b, &copy);
 	deliver_run(&b);
 	dpa_pkt_end(b.cur, true);
 }
@@ -336,7 +336,7 @@ static bool same_path(const struct dpa_roce_net *x, const struct dpa_roce_net *y
 	       x->tclass == y->tclass && x->hop == y->hop;
 }
 
-static bool is_request(uint8_t opcode)
+static bool is_rc_request_bth(uint8_t opcode)
 {
 	uint16_t p = dpa_op_props(opcode);
 
@@ -358,7 +358,8 @@ static bool ack_is_last(const uint8_t *p, uint32_t n, uint32_t seg)
 	if (dpa_likely(!last || n - last != ACK_LEN || p[last] != DPA_BTH_ACK))
 		return false;
 	for (uint32_t at = 0; at < last; at += seg)
-		if (!is_request(p[at]) || memcmp(p + at + DQPN_AT, p + last + DQPN_AT, 3) != 0)
+		if (!is_rc_request_bth(p[at]) ||
+		    memcmp(p + at + DQPN_AT, p + last + DQPN_AT, 3) != 0)
 			return false;
 	return true;
 }
@@ -426,7 +427,7 @@ static bool one_datagram(struct batch *b, int fd, uint8_t *buf, uint32_t *segmen
 		set_segment(&f, buf + at, (uint32_t)n - at < seg ? (uint32_t)n - at : seg, i);
 		if (dpa_unlikely(f.p[0] == 0xff) && dpa_udp_probe(b->hw, f.p, f.n))
 			continue; /* a probe of this instance */
-		one_packet(b, &f);
+		receive_one_packet(b, &f);
 	}
 	if (!message_continues(&b->run))
 		deliver_run(b);

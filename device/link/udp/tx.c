@@ -50,7 +50,7 @@ struct round {
 };
 
 /* True if packets are captured or pass the fault link when they leave. */
-static bool is_shown(const struct dpa_hw *hw)
+static bool is_tx_shown(const struct dpa_hw *hw)
 {
 	return atomic_load_explicit(&hw->inspect, memory_order_relaxed) & DPA_INSPECT_TX;
 }
@@ -320,7 +320,8 @@ static bool is_request_entry(const struct dpa_slot *s)
  * it; others are lost. Datagrams, responses and packets that other QPs left to be sent together may
  * lie between its requests.
  */
-static uint32_t give_up(struct dpa_tx *tx, uint32_t src, uint32_t at, uint32_t nth, uint32_t *psn)
+static uint32_t give_up_unsent(struct dpa_tx *tx, uint32_t src, uint32_t at, uint32_t nth,
+			       uint32_t *psn)
 {
 	uint32_t lost = tx->head - at;
 
@@ -464,8 +465,8 @@ uint32_t dpa_wire_flush(struct dpa_tx *tx, uint32_t src, uint32_t *psn)
 
 	if (at == tx->head)
 		return 0;
-	drops = dpa_unlikely(is_shown(r->peer.hw)) && dpa_inspect_only_drops(r->peer.hw);
-	if (dpa_unlikely(is_shown(r->peer.hw)) && !drops) {
+	drops = dpa_unlikely(is_tx_shown(r->peer.hw)) && dpa_inspect_only_drops(r->peer.hw);
+	if (dpa_unlikely(is_tx_shown(r->peer.hw)) && !drops) {
 		for (; at != tx->head; at++)
 			show_tx_entry(r, tx, &tx->shm->slots[at % DPA_LANE_SLOTS]);
 		empty_ring(tx);
@@ -494,7 +495,8 @@ uint32_t dpa_wire_flush(struct dpa_tx *tx, uint32_t src, uint32_t *psn)
 			continue;
 		}
 		if (dpa_unlikely(err)) {
-			lost = give_up(tx, src, w->first[sent].slot, w->first[sent].nth, psn);
+			lost = give_up_unsent(tx, src, w->first[sent].slot, w->first[sent].nth,
+					      psn);
 			complain_send(r, err);
 			if (err == EINVAL) /* GSO was not the cause */
 				r->no_gso = false;
@@ -503,7 +505,7 @@ uint32_t dpa_wire_flush(struct dpa_tx *tx, uint32_t src, uint32_t *psn)
 		}
 	}
 	if (dpa_unlikely(!w))
-		lost = give_up(tx, src, at, 0, psn);
+		lost = give_up_unsent(tx, src, at, 0, psn);
 	dpa_spin_unlock(&room->lock);
 	empty_ring(tx); /* in every case */
 	return lost;
@@ -511,7 +513,7 @@ uint32_t dpa_wire_flush(struct dpa_tx *tx, uint32_t src, uint32_t *psn)
 
 bool dpa_wire_joins(const struct dpa_tx *tx)
 {
-	return !dpa_remote_of(tx->peer)->no_gso && !is_shown(tx->peer->hw);
+	return !dpa_remote_of(tx->peer)->no_gso && !is_tx_shown(tx->peer->hw);
 }
 
 void dpa_wire_cork(struct dpa_tx *tx)
