@@ -50,7 +50,7 @@ static void make_dcqcn(struct dpa_pcc_dcqcn_param *p, const uint32_t *v)
 }
 
 /* Reads the slot's current parameters into the QP. NULL: the defaults, which all flows share. */
-static const void *read_params(struct dpa_hw_qp *qp, uint32_t slot)
+static const void *read_slot_params(struct dpa_hw_qp *qp, uint32_t slot)
 {
 	uint32_t value[DPA_PCC_PARAMS] = {0};
 
@@ -199,16 +199,16 @@ static bool begin_image(struct dpa_hw_qp *qp, uint64_t now)
 
 static void begin_dcqcn(struct dpa_hw_qp *qp, uint64_t now)
 {
-	dpa_pcc_init(&qp->pcc, &dpa_pcc_dcqcn, read_params(qp, DPA_PCC_SLOT_DCQCN), now);
+	dpa_pcc_init(&qp->pcc, &dpa_pcc_dcqcn, read_slot_params(qp, DPA_PCC_SLOT_DCQCN), now);
 }
 
 static void begin_rtt(struct dpa_hw_qp *qp, uint64_t now)
 {
-	dpa_pcc_init_split(&qp->pcc, &qp->cc.split, &dpa_pcc_rtt, read_params(qp, DPA_PCC_SLOT_RTT),
-			   now);
+	dpa_pcc_init_split(&qp->pcc, &qp->cc.split, &dpa_pcc_rtt,
+			   read_slot_params(qp, DPA_PCC_SLOT_RTT), now);
 }
 
-static void begin_flow(struct dpa_hw_qp *qp, int slot)
+static void begin_pcc_flow(struct dpa_hw_qp *qp, int slot)
 {
 	uint64_t now = dpa_now_ns();
 
@@ -222,12 +222,12 @@ static void begin_flow(struct dpa_hw_qp *qp, int slot)
 }
 
 /* The state stays if the algorithm stays the same. */
-static void set_params(struct dpa_hw_qp *qp)
+static void set_flow_params(struct dpa_hw_qp *qp)
 {
 	if (qp->cc.slot == (int)DPA_PCC_SLOT_DCQCN)
-		qp->pcc.param = read_params(qp, DPA_PCC_SLOT_DCQCN);
+		qp->pcc.param = read_slot_params(qp, DPA_PCC_SLOT_DCQCN);
 	else if (qp->cc.slot == (int)DPA_PCC_SLOT_RTT)
-		qp->cc.split.param = read_params(qp, DPA_PCC_SLOT_RTT);
+		qp->cc.split.param = read_slot_params(qp, DPA_PCC_SLOT_RTT);
 }
 
 static void follow_word(struct dpa_hw_qp *qp, bool begin)
@@ -239,9 +239,9 @@ static void follow_word(struct dpa_hw_qp *qp, bool begin)
 	if (begin || slot != qp->cc.slot ||
 	    (slot >= 0 && slot < (int)DPA_PCC_USER_SLOTS &&
 	     dpa_pcc_word_image(w) != dpa_pcc_word_image(old)))
-		begin_flow(qp, slot);
+		begin_pcc_flow(qp, slot);
 	else
-		set_params(qp);
+		set_flow_params(qp);
 	qp->cc.counts = slot >= (int)DPA_PCC_SLOT_RTT && dpa_pcc_word_counting(w) == slot
 				? dpa_board_pcc_counts(qp->hw->board, (uint32_t)slot)
 				: NULL;
@@ -289,7 +289,7 @@ bool dpa_cc_custom(struct dpa_hw_qp *qp, uint32_t header[DPA_PCC_HEADER], uint8_
 }
 
 /* One writer: the holder of the QP's lock. */
-static void add(_Atomic uint32_t *to, uint32_t n)
+static void add_to_count(_Atomic uint32_t *to, uint32_t n)
 {
 	atomic_store_explicit(to, atomic_load_explicit(to, memory_order_relaxed) + n,
 			      memory_order_relaxed);
@@ -306,24 +306,24 @@ static void record_rtt(struct dpa_board_pcc_flow *f, uint64_t rtt)
 	uint32_t ns = rtt < UINT32_MAX ? (uint32_t)rtt : UINT32_MAX;
 
 	add_long(&f->rtt_sum, ns);
-	add(&f->rtt_num, 1);
+	add_to_count(&f->rtt_num, 1);
 	if (ns > atomic_load_explicit(&f->rtt_max, memory_order_relaxed))
 		atomic_store_explicit(&f->rtt_max, ns, memory_order_relaxed);
 }
 
 /* ACKs give round trips where the flow has no probes: they wait for more than the path. */
-static void record(struct dpa_hw_qp *qp, const struct dpa_pcc_event *ev)
+static void record_event(struct dpa_hw_qp *qp, const struct dpa_pcc_event *ev)
 {
 	struct dpa_board_pcc_flow *f = qp->cc.record;
 
 	if (ev->type == DPA_PCC_SENT)
 		add_long(&f->bytes, ev->bytes);
 	else if (ev->type == DPA_PCC_CNP)
-		add(&f->cnps, 1);
+		add_to_count(&f->cnps, 1);
 	else if (ev->type == DPA_PCC_LOSS || ev->type == DPA_PCC_TIMEOUT)
-		add(&f->losses, 1);
+		add_to_count(&f->losses, 1);
 	else if (ev->type == DPA_PCC_ACK)
-		add(&f->acks, 1);
+		add_to_count(&f->acks, 1);
 	if (ev->rtt_ns && (ev->type == DPA_PCC_RTT || !qp->probe.num))
 		record_rtt(f, ev->rtt_ns);
 	atomic_store_explicit(&f->rate, qp->pcc.rate, memory_order_relaxed);
@@ -339,10 +339,10 @@ void dpa_cc_marked(struct dpa_hw_qp *qp)
 	if (!qp->cc.record)
 		qp->cc.record = dpa_board_pcc_flow_begin(qp->hw->board, qp->qpn);
 	if (qp->cc.record)
-		add(&qp->cc.record->marked, 1);
+		add_to_count(&qp->cc.record->marked, 1);
 }
 
-static void count(struct dpa_hw_qp *qp, const struct dpa_pcc_event *ev)
+static void count_event(struct dpa_hw_qp *qp, const struct dpa_pcc_event *ev)
 {
 	static const uint8_t which[DPA_PCC_EVENTS] = {
 		/* number + 1 */
@@ -361,9 +361,9 @@ static void count(struct dpa_hw_qp *qp, const struct dpa_pcc_event *ev)
 void dpa_cc_count(struct dpa_hw_qp *qp, const struct dpa_pcc_event *ev)
 {
 	if (qp->cc.counts)
-		count(qp, ev);
+		count_event(qp, ev);
 	if (qp->cc.record)
-		record(qp, ev);
+		record_event(qp, ev);
 }
 
 bool dpa_cc_may_respond(struct dpa_hw_qp *qp, uint32_t bytes)

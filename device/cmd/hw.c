@@ -66,10 +66,10 @@ static struct dpa_hw *hw_of_us(void)
 }
 
 /*
- * Waits until every descriptor is recorded where after_fork_child() finds it: a child that kept one
- * would keep it open beyond this process.
+ * Waits until every descriptor is recorded where hw_after_fork_child() finds it: a child that kept
+ * one would keep it open beyond this process.
  */
-static void before_fork(void)
+static void hw_before_fork(void)
 {
 	struct dpa_hw *hw;
 
@@ -85,7 +85,7 @@ static void before_fork(void)
 	}
 }
 
-static void after_fork_parent(void)
+static void hw_after_fork_parent(void)
 {
 	struct dpa_hw *hw = hw_of_us();
 
@@ -105,7 +105,7 @@ static void after_fork_parent(void)
  * touching the board. Inherited contexts keep a struct dpa_hw whose alive word reads 0 (fork
  * cleared the page).
  */
-static void after_fork_child(void)
+static void hw_after_fork_child(void)
 {
 	struct dpa_hw *hw = dpa_the_hw;
 
@@ -151,7 +151,8 @@ static void after_fork_child(void)
 static void watch_fork(void)
 {
 	if (!atfork_done)
-		atfork_done = !pthread_atfork(before_fork, after_fork_parent, after_fork_child);
+		atfork_done =
+			!pthread_atfork(hw_before_fork, hw_after_fork_parent, hw_after_fork_child);
 }
 
 void dpa_hw_watch_fork(void)
@@ -492,7 +493,7 @@ int dpa_hw_open_again(struct dpa_hw_ctx *of, const struct dpa_hw_open_attr *attr
 }
 
 /* True if there is another context of the same opening. Context: open_lock. */
-static bool is_shared(const struct dpa_hw_ctx *ctx)
+static bool is_opening_shared(const struct dpa_hw_ctx *ctx)
 {
 	const struct dpa_hw_ctx *c = ctx->hw->ctxs;
 
@@ -555,7 +556,7 @@ void dpa_hw_close(struct dpa_hw_ctx *ctx)
 	}
 	dpa_hw_destroy_qps(ctx);
 	pthread_mutex_lock(&open_lock);
-	if (!is_shared(ctx)) {
+	if (!is_opening_shared(ctx)) {
 		dpa_mr_forget(ctx);
 		dpa_dm_forget(ctx);
 		pd_forget(ctx);

@@ -72,14 +72,14 @@ static int foreign_place(struct dpa_mr_attr *attr)
 	return 0;
 }
 
-static uint8_t kind_of(uint32_t type)
+static uint8_t mr_kind_of(uint32_t type)
 {
 	return type == DPA_MR_NULL	? DPA_KIND_NULL
 	       : type == DPA_MR_FOREIGN ? DPA_KIND_FOREIGN
 					: DPA_KIND_MR;
 }
 
-static bool is_region(const struct dpa_mr *mr)
+static bool is_memory_region(const struct dpa_mr *mr)
 {
 	return mr->kind == DPA_KIND_MR || mr->kind == DPA_KIND_NULL || mr->kind == DPA_KIND_FOREIGN;
 }
@@ -137,7 +137,7 @@ int dpa_hw_reg_mr(struct dpa_hw_ctx *ctx, const struct dpa_mr_attr *want, uint32
 	mr->addr = attr->addr;
 	mr->pdn = attr->pdn;
 	mr->owner = ctx->id;
-	mr->kind = kind_of(attr->type);
+	mr->kind = mr_kind_of(attr->type);
 	mr->qpn = attr->type == DPA_MR_DM ? attr->dm : 0;
 	mr->access = (attr->access & ~optional_access) | dpa_region_injected(hw, mr);
 	if (mr->qpn)
@@ -225,7 +225,7 @@ int dpa_hw_dereg_mr(struct dpa_hw_ctx *ctx, uint32_t key)
 
 	pthread_mutex_lock(&hw->ctl);
 	mr = dpa_mr_of(hw, key);
-	if (mr && is_region(mr)) {
+	if (mr && is_memory_region(mr)) {
 		ret = mr_suspend(hw, mr);
 		if (!ret) {
 			drain_foreign(hw, mr);
@@ -236,7 +236,7 @@ int dpa_hw_dereg_mr(struct dpa_hw_ctx *ctx, uint32_t key)
 	return ret;
 }
 
-static struct dpa_mr_attr attr_of(const struct dpa_mr *mr)
+static struct dpa_mr_attr mr_attr_of(const struct dpa_mr *mr)
 {
 	return (struct dpa_mr_attr){.pdn = mr->pdn,
 				    .access = mr->access & ~DPA_ACCESS_INJECTED,
@@ -262,9 +262,9 @@ int dpa_hw_query_mr(struct dpa_hw_ctx *ctx, uint32_t key, struct dpa_mr_attr *at
 
 	pthread_mutex_lock(&hw->ctl);
 	mr = dpa_mr_of(hw, key);
-	found = mr && mr->owner == ctx->id && is_region(mr);
+	found = mr && mr->owner == ctx->id && is_memory_region(mr);
 	if (found) {
-		*attr = attr_of(mr);
+		*attr = mr_attr_of(mr);
 		attr->type = mr->kind == DPA_KIND_NULL	    ? DPA_MR_NULL
 			     : mr->kind == DPA_KIND_FOREIGN ? DPA_MR_FOREIGN
 			     : mr->qpn			    ? DPA_MR_DM
@@ -325,7 +325,7 @@ static void rereg_begin(struct dpa_hw_ctx *ctx, uint32_t key, uint32_t flags,
 	pthread_mutex_lock(&ctx->hw->ctl);
 	mr = dpa_mr_of(ctx->hw, key);
 	if (mr)
-		a = attr_of(mr);
+		a = mr_attr_of(mr);
 	pthread_mutex_unlock(&ctx->hw->ctl);
 	a = rereg_attr(&a, flags, attr);
 	dpa_share_begin(ctx->hw, plan, &a);
@@ -415,7 +415,7 @@ int dpa_hw_rereg_mr(struct dpa_hw_ctx *ctx, uint32_t *key, uint32_t flags,
 	if (!mr || mr->kind != DPA_KIND_MR || mr->qpn || !flags ||
 	    (flags & ~(uint32_t)(DPA_REREG_TRANSLATION | DPA_REREG_PD | DPA_REREG_ACCESS)))
 		goto out;
-	was = attr_of(mr);
+	was = mr_attr_of(mr);
 	a = rereg_attr(&was, flags, attr);
 	a.access &= ~optional_access;
 	ret = mr_validate(hw, &a);

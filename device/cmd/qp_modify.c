@@ -169,7 +169,7 @@ static void to_reset(struct dpa_hw_qp *qp)
 }
 
 /* RTR of a connected QP: look up the peer now, so that its rings exist when they are needed. */
-static void find_peer(struct dpa_hw_qp *qp)
+static void find_peer_of_qp(struct dpa_hw_qp *qp)
 {
 	if (dpa_is_near(qp->hw, &qp->attr.av, qp->dest_qpn)) {
 		qp->peer = dpa_peer_of_qpn(qp->hw, qp->dest_qpn);
@@ -220,7 +220,7 @@ static void enter_state(struct dpa_hw_qp *qp, uint32_t state)
 		dpa_qp_set_state(qp, state);
 		memset(&qp->np, 0, sizeof(qp->np));
 		if (dpa_connected(qp))
-			find_peer(qp);
+			find_peer_of_qp(qp);
 		else if (qp->type == DPA_QP_UD && dpa_wire_get(qp->hw) && !dpa_udp_open(qp->hw)) {
 			/* Any host may send to it; local peers can in any case. */
 			dpa_udp_show_hops(qp->hw);

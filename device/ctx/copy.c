@@ -60,7 +60,7 @@ static ssize_t pipe_read(int fd, void *dst, size_t n)
 }
 
 /* Reads the whole content of the pipe; the last number is stored on its own. */
-static bool take_out(int fd, void *dst, size_t n)
+static bool drain_pipe(int fd, void *dst, size_t n)
 {
 	size_t last = dpa_last_bytes((uintptr_t)dst + n, n), k = n - last;
 
@@ -80,7 +80,7 @@ static int pipe_copy(void *dst, const void *src, size_t n)
 		size_t k = n < PIPE_BUF ? n : PIPE_BUF;
 		ssize_t w = write(fd[1], src, k);
 
-		if (w <= 0 || !take_out(fd[0], dst, (size_t)w)) {
+		if (w <= 0 || !drain_pipe(fd[0], dst, (size_t)w)) {
 			ret = EFAULT;
 			break;
 		}

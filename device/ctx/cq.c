@@ -51,7 +51,7 @@ void dpa_cq_break(struct dpa_hw_cq *cq)
 #define SHOW_CQES 16 /* CQEs between two updates of the displayed count */
 
 /* Writes the entry at `at`, which is not counted yet. False: no room. Context: the CQ's lock. */
-static bool put_cqe(struct dpa_hw_cq *cq, uint32_t at, const struct dpa_cqe *cqe)
+static bool cq_put_cqe(struct dpa_hw_cq *cq, uint32_t at, const struct dpa_cqe *cqe)
 {
 	struct dpa_cqe *e = &cq->buf[at & ((1u << cq->log_size) - 1)];
 
@@ -125,7 +125,7 @@ uint32_t dpa_cq_push_all(struct dpa_hw_cq *cq, const struct dpa_cqe *cqe, uint32
 	dpa_spin_lock(&cq->lock);
 	began = dpa_trace_begin();
 	was = cq->pi;
-	while (done < n && put_cqe(cq, was + done, &cqe[done]))
+	while (done < n && cq_put_cqe(cq, was + done, &cqe[done]))
 		done++;
 	if (dpa_likely(done)) {
 		__atomic_store_n(&cq->pi, was + done, __ATOMIC_RELAXED); /* hints: unlocked */

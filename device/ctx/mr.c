@@ -135,8 +135,8 @@ uint64_t dpa_mr_slow(const struct dpa_hw *hw, uint32_t key)
 }
 
 /* IBA 9.7.4 (key-access) */
-static uint32_t check_range(const struct dpa_hw *hw, const struct dpa_mr *mr, uint64_t iova,
-			    uint64_t len, uint32_t access, uint64_t *addr)
+static uint32_t check_mr_range(const struct dpa_hw *hw, const struct dpa_mr *mr, uint64_t iova,
+			       uint64_t len, uint32_t access, uint64_t *addr)
 {
 	const uint32_t has = __atomic_load_n(&mr->access, __ATOMIC_RELAXED);
 	uint64_t off;
@@ -164,11 +164,11 @@ uint32_t dpa_mr_check(struct dpa_hw *hw, uint32_t key, uint32_t pdn, uint64_t io
 		    atomic_load_explicit(&mr->key, memory_order_acquire) != key)
 			return DPA_SYN_BAD_LKEY;
 		if (mr->kind == DPA_KIND_FOREIGN)
-			return check_range(hw, mr, iova, len, access, addr);
+			return check_mr_range(hw, mr, iova, len, access, addr);
 		*addr = (uintptr_t)(access & DPA_ACCESS_LOCAL_WRITE ? hw->mrs.sink : hw->mrs.zeros);
 		return access & ~mr->access ? DPA_SYN_LKEY_ACCESS : 0;
 	}
-	return check_range(hw, mr, iova, len, access, addr);
+	return check_mr_range(hw, mr, iova, len, access, addr);
 }
 
 /* Windows: type 1 is checked by its PD, type 2 by the QP that bound it (IBA 10.6.7.2.3). */
@@ -193,7 +193,7 @@ uint32_t dpa_mr_check_remote(struct dpa_hw_qp *qp, uint32_t key, uint64_t va, ui
 		if (atomic_load_explicit(&mr->key, memory_order_acquire) != key)
 			return DPA_SYN_BAD_LKEY;
 	}
-	return check_range(qp->hw, mr, va, len, access, addr);
+	return check_mr_range(qp->hw, mr, va, len, access, addr);
 }
 
 uint32_t dpa_mr_check_key(struct dpa_hw_qp *qp, uint32_t key, uint32_t access)

@@ -78,7 +78,7 @@ static int make_queue_file(struct dpa_qmem *a)
 	return 0;
 }
 
-static void close_file(struct dpa_qmem *a)
+static void close_qmem_file(struct dpa_qmem *a)
 {
 	struct stat st;
 
@@ -142,7 +142,7 @@ err_blocks:
 static void arena_free(struct dpa_qmem *a)
 {
 	munmap(a->mem, arena_bytes(a));
-	close_file(a);
+	close_qmem_file(a);
 	dpa_buddy_fini(&a->blocks);
 	free(a);
 }
@@ -174,7 +174,7 @@ static int grow_area(struct dpa_hw *hw, uint32_t log_piece)
 	return 0;
 }
 
-static void *take_block(struct dpa_hw *hw, uint32_t order)
+static void *take_qmem_block(struct dpa_hw *hw, uint32_t order)
 {
 	for (struct dpa_qmem *a = hw->qmem; a; a = a->next) {
 		uint32_t block = dpa_buddy_take(&a->blocks, order);
@@ -196,11 +196,11 @@ int dpa_hw_alloc_queue(struct dpa_hw_ctx *ctx, size_t bytes, void **mem)
 			return ENOMEM;
 	/* A forked child would keep a descriptor that is not in the list. */
 	pthread_mutex_lock(&hw->qmem_lock);
-	*mem = take_block(hw, order);
+	*mem = take_qmem_block(hw, order);
 	if (!*mem)
 		err = grow_area(hw, log + order);
 	if (!*mem && !err)
-		*mem = take_block(hw, order);
+		*mem = take_qmem_block(hw, order);
 	pthread_mutex_unlock(&hw->qmem_lock);
 	return err;
 }
@@ -252,6 +252,6 @@ out:
 void dpa_qmem_abandon(struct dpa_hw *hw)
 {
 	for (struct dpa_qmem *a = hw->qmem; a; a = a->next)
-		close_file(a);
+		close_qmem_file(a);
 	hw->qmem = NULL;
 }

@@ -74,7 +74,7 @@ void dpa_stage_close(struct dpa_stage *s)
 	s->base = NULL;
 }
 
-static struct head *head_of(const struct dpa_puts *p)
+static struct head *stage_head_of(const struct dpa_puts *p)
 {
 	return (struct head *)(void *)(p->stage->base + (size_t)p->piece * DPA_STAGE_BYTES);
 }
@@ -115,7 +115,7 @@ bool dpa_puts_add(struct dpa_puts *p, uint64_t dst, const void *src, uint32_t n)
 
 	if (p->n == DPA_PUTS || n > DPA_STAGE_BYTES - p->bytes)
 		return false;
-	memcpy((uint8_t *)head_of(p) + p->bytes, src, n);
+	memcpy((uint8_t *)stage_head_of(p) + p->bytes, src, n);
 	p->bytes += n;
 	p->len[p->n++] = (uint16_t)n;
 	p->niov += (uint32_t)dpa_last_apart(&to, 1, dst + n, &p->to[p->niov]);
@@ -126,7 +126,7 @@ bool dpa_puts_add(struct dpa_puts *p, uint64_t dst, const void *src, uint32_t n)
 static size_t read_all_puts(struct dpa_puts *p)
 {
 	struct dpa_stage *s = p->stage;
-	struct head *h = head_of(p);
+	struct head *h = stage_head_of(p);
 	const struct head want = {.mark = s->mark, .turn = ++h->turn};
 	long ret;
 

@@ -22,7 +22,7 @@
 #define SOON  4096 /* a longer packet takes long enough to report the ones before it first */
 
 /* Copies the k'th entry from the front of a ring: it is read once and checked afterwards. */
-DPA_STEP void read_slot(const struct dpa_rx *rx, uint32_t k, struct dpa_slot *s)
+DPA_STEP void read_rx_slot(const struct dpa_rx *rx, uint32_t k, struct dpa_slot *s)
 {
 	const struct dpa_lane_shm *shm = atomic_load_explicit(&rx->shm, memory_order_relaxed);
 	uint32_t next = atomic_load_explicit(&rx->next, memory_order_relaxed) + k;
@@ -236,7 +236,7 @@ static bool drain_writes(struct dpa_rx *rx, struct dpa_slot s, struct dpa_hw_qp 
 		dnext[n] = units ? s.data + units : n ? dnext[n - 1] : rx->dnext;
 		if (++n == DPA_PUTS || n == (uint32_t)most || !next_is(rx, &s, n))
 			break;
-		read_slot(rx, n, &s);
+		read_rx_slot(rx, n, &s);
 	} while (s.dqpn == qp->qpn);
 	n = dpa_writes_end(&w);
 	if (!n)
@@ -351,7 +351,7 @@ static int drain_batch(struct dpa_rx *rx, uintptr_t *home)
 		struct dpa_slot s;
 		struct taken t = {0};
 
-		read_slot(rx, 0, &s);
+		read_rx_slot(rx, 0, &s);
 		seen = expect_entries(rx, shm, next, seen);
 		if (s.len > SOON)
 			dpa_run_flush(&run);
@@ -394,7 +394,7 @@ static int drain_alone(struct dpa_rx *rx, uintptr_t *home)
 	struct dpa_slot s;
 	struct taken t;
 
-	read_slot(rx, 0, &s);
+	read_rx_slot(rx, 0, &s);
 	qp = dpa_unlikely(s.opcode == DPA_LINK_ACKS) ? drain_acks(rx, &s, NULL, NULL, &t)
 						     : drain_step(rx, &s, NULL, NULL, &t);
 	if (dpa_likely(t.slots))
@@ -405,7 +405,7 @@ static int drain_alone(struct dpa_rx *rx, uintptr_t *home)
 	return (int)t.slots;
 }
 
-DPA_STEP int drain_ring(struct dpa_rx *rx)
+DPA_STEP int drain_rx_ring(struct dpa_rx *rx)
 {
 	struct dpa_lane_shm *shm;
 	uintptr_t home = 0;
@@ -437,7 +437,7 @@ int dpa_lane_drain(struct dpa_rx *rx)
 
 	if (!dpa_spin_try(&rx->lock))
 		return 0;
-	n = drain_ring(rx);
+	n = drain_rx_ring(rx);
 	dpa_spin_unlock(&rx->lock);
 	return n;
 }
@@ -447,7 +447,7 @@ __attribute__((cold)) int dpa_lane_drain_wait(struct dpa_rx *rx)
 	int n;
 
 	dpa_spin_lock(&rx->lock);
-	n = drain_ring(rx);
+	n = drain_rx_ring(rx);
 	dpa_spin_unlock(&rx->lock);
 	return n;
 }

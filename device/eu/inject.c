@@ -53,7 +53,7 @@ static void switch_paths(struct dpa_hw *hw)
 	dpa_inspect_inject(hw, bits & COMPLETIONS, bits & PEERS);
 }
 
-static void show_rules(struct dpa_board_inject *r, uint32_t gen)
+static void publish_inject_rules(struct dpa_board_inject *r, uint32_t gen)
 {
 	char text[DPA_BOARD_INJECT_TEXT];
 	struct dpa_inject_spec spec;
@@ -75,7 +75,7 @@ void dpa_inject_open(struct dpa_hw *hw)
 		return;
 	r = dpa_board_inject_mine(hw->board, true);
 	if (r)
-		show_rules(r, 0);
+		publish_inject_rules(r, 0);
 }
 
 /* ---------------------------------------------------------------------- port */
@@ -153,7 +153,7 @@ static void follow_request(struct dpa_hw *hw)
 		dpa_regions_follow(hw);
 	bring_port_up(hw);
 	device_goes_on(hw);
-	show_rules(r, gen);
+	publish_inject_rules(r, gen);
 	dpa_log(hw, DPA_LOG_INFO, "failures to inject: %s", text);
 }
 
@@ -180,7 +180,7 @@ static void fail_contexts(struct dpa_hw *hw)
 }
 
 /* True if the device of its context is gone. A replica of an XRC target has no context. */
-static bool is_lost(const struct dpa_hw_qp *qp)
+static bool is_device_lost(const struct dpa_hw_qp *qp)
 {
 	return !qp->ctx || atomic_load_explicit(&qp->ctx->failed, memory_order_relaxed);
 }
@@ -193,7 +193,7 @@ static void end_qps(struct dpa_hw *hw)
 		struct dpa_hw_qp *qp = hw->qps.slab[i];
 
 		dpa_qplock_lock(&qp->lock);
-		if (qp->qpn && !qp->gsi && qp->state != DPA_QPS_RESET && is_lost(qp))
+		if (qp->qpn && !qp->gsi && qp->state != DPA_QPS_RESET && is_device_lost(qp))
 			dpa_qp_to_error(qp);
 		dpa_qp_leave(qp);
 	}
@@ -272,7 +272,7 @@ uint64_t dpa_inject_wait(struct dpa_hw *hw, uint64_t ns)
 
 #define NAP_NS 5000000ull
 
-static bool is_over(struct dpa_hw *hw)
+static bool is_steal_over(struct dpa_hw *hw)
 {
 	return atomic_load_explicit(&hw->stop, memory_order_relaxed) ||
 	       !dpa_hw_injecting(DPA_INJECT_PROGRESS);
@@ -284,7 +284,7 @@ void dpa_inject_steal(struct dpa_hw *hw, bool service)
 
 	if (dpa_likely(!dpa_inject_point(DPA_INJECT_PROGRESS, &ns)))
 		return;
-	for (end = now + ns; now < end && !is_over(hw); now = dpa_now_ns()) {
+	for (end = now + ns; now < end && !is_steal_over(hw); now = dpa_now_ns()) {
 		const uint64_t nap = end - now < NAP_NS ? end - now : NAP_NS;
 
 		dpa_own_sleeps();

@@ -56,7 +56,7 @@ static void read_counts(struct dpa_qp_meter *c, struct dpa_meter *m)
 }
 
 /* Context: hw->ctl, so that the QP keeps its slot. */
-static void put_qp(struct dpa_hw_qp *qp)
+static void put_qp_meter(struct dpa_hw_qp *qp)
 {
 	struct dpa_meter m;
 
@@ -78,7 +78,7 @@ static void put_qps(struct dpa_hw *hw)
 	for (uint32_t i = 0; i < n;) {
 		pthread_mutex_lock(&hw->ctl);
 		do
-			put_qp(hw->qps.slab[i]);
+			put_qp_meter(hw->qps.slab[i]);
 		while (++i < n && i % CHUNK);
 		pthread_mutex_unlock(&hw->ctl);
 	}

@@ -196,7 +196,7 @@ static void check_liveness(struct dpa_hw *hw, uint64_t now)
 	dpa_peers_check(hw);
 }
 
-static void sum_up(uint64_t sum[6], struct dpa_lane_stat *t)
+static void add_lane_stat(uint64_t sum[6], struct dpa_lane_stat *t)
 {
 	_Atomic uint64_t *c[6] = {&t->packets, &t->bytes, &t->sends,
 				  &t->writes,  &t->reads, &t->atomics};
@@ -245,11 +245,11 @@ static void fold_lanes(struct dpa_hw *hw)
 	dpa_spin_unlock(&hw->peer_lock);
 	for (; p; p = p->next)
 		for (uint32_t i = 0; i < DPA_LANES; i++) {
-			sum_up(tx, &p->tx[i].stat);
-			sum_up(rx, &p->rx[i].stat);
+			add_lane_stat(tx, &p->tx[i].stat);
+			add_lane_stat(rx, &p->rx[i].stat);
 		}
 	if (atomic_load_explicit(&hw->wire, memory_order_acquire))
-		sum_up(rx, dpa_wire_rx_stat(hw));
+		add_lane_stat(rx, dpa_wire_rx_stat(hw));
 	for (int i = 0; i < 6; i++)
 		atomic_store_explicit(&hw->cnt[tx_of[i]], tx[i], memory_order_relaxed);
 	for (int i = 0; i < 4; i++)

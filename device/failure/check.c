@@ -31,7 +31,7 @@ static enum dpa_error_why why_of(const struct dpa_hw_qp *qp, const struct dpa_mr
 }
 
 /* True if this is what the reason of an L_Key or R_Key names. */
-static bool agrees(enum dpa_error_why why, uint32_t syndrome)
+static bool agrees_with_syndrome(enum dpa_error_why why, uint32_t syndrome)
 {
 	switch (syndrome) {
 	case DPA_SYN_LKEY_BOUNDS:
@@ -48,15 +48,15 @@ static bool agrees(enum dpa_error_why why, uint32_t syndrome)
 	}
 }
 
-static void look_up(struct dpa_hw_qp *qp, uint32_t pdn, bool remote, uint32_t syndrome,
-		    struct dpa_error_check *c)
+static void look_up_key(struct dpa_hw_qp *qp, uint32_t pdn, bool remote, uint32_t syndrome,
+			struct dpa_error_check *c)
 {
 	const struct dpa_mr *mr = dpa_mr_of(qp->hw, c->key);
 	/* Read once: ibv_rereg_mr() may change it in place meanwhile (cmd/mr.c). */
 	const uint32_t has = mr ? __atomic_load_n(&mr->access, __ATOMIC_RELAXED) : 0;
 	enum dpa_error_why why = mr ? why_of(qp, mr, has, pdn, remote, c) : DPA_WHY_NO_KEY;
 
-	if (!agrees(why, syndrome))
+	if (!agrees_with_syndrome(why, syndrome))
 		return;
 	c->why = (uint8_t)why;
 	/* A window of another PD may be bound meanwhile: only dpa_mr_check_remote() stops that. */
@@ -88,7 +88,7 @@ static bool is_bad(struct dpa_hw_qp *qp, const struct dpa_sge *g, uint32_t pdn, 
 
 	if (!g->length)
 		return false;
-	look_up(qp, pdn, false, syndrome, &c);
+	look_up_key(qp, pdn, false, syndrome, &c);
 	if (!c.why && !alone)
 		return false;
 	*to = c;
@@ -131,8 +131,8 @@ static void check_request(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_w
 	to->len = dpa_op_is_atomic(c->opcode) ? 8 : c->length;
 }
 
-static void check_bind(struct dpa_hw_qp *qp, uint32_t idx, uint32_t syndrome,
-		       struct dpa_error_check *to)
+static void check_bind_values(struct dpa_hw_qp *qp, uint32_t idx, uint32_t syndrome,
+			      struct dpa_error_check *to)
 {
 	const uint32_t body = dpa_wqe_body(qp);
 	const struct dpa_wqe_raddr *r = dpa_wqe_at(qp, idx, body);
@@ -143,7 +143,7 @@ static void check_bind(struct dpa_hw_qp *qp, uint32_t idx, uint32_t syndrome,
 				       .len = b->length,
 				       .key = b->lkey,
 				       .need = DPA_ACCESS_MW_BIND};
-	look_up(qp, qp->pdn, false, syndrome, to);
+	look_up_key(qp, qp->pdn, false, syndrome, to);
 }
 
 static void check_retries(const struct dpa_hw_qp *qp, uint32_t syndrome, struct dpa_error_check *to)
@@ -155,7 +155,7 @@ static void check_retries(const struct dpa_hw_qp *qp, uint32_t syndrome, struct 
 	to->len = syndrome == DPA_SYN_RNR || ns == UINT64_MAX ? 0 : ns;
 }
 
-static void check_wqe(const struct dpa_wqe_ctrl *c, struct dpa_error_check *to)
+static void check_wqe_values(const struct dpa_wqe_ctrl *c, struct dpa_error_check *to)
 {
 	to->kind = DPA_CHECK_WQE;
 	to->len = c->length;
@@ -163,7 +163,7 @@ static void check_wqe(const struct dpa_wqe_ctrl *c, struct dpa_error_check *to)
 	to->limit = c->nbb;
 }
 
-static uint64_t longest(const struct dpa_hw_qp *qp)
+static uint64_t longest_message(const struct dpa_hw_qp *qp)
 {
 	return qp->type == DPA_QP_UD || qp->type == DPA_QP_RAW ? 128u << dpa_port_mtu(qp->ctx->port)
 							       : DPA_MAX_MSG;
@@ -176,7 +176,7 @@ void dpa_check_of_send(struct dpa_hw_qp *qp, const struct dpa_cqe *e, const stru
 
 	switch (e->vendor_err) {
 	case DPA_SYN_MW_BIND:
-		check_bind(qp, idx, e->vendor_err, to);
+		check_bind_values(qp, idx, e->vendor_err, to);
 		return;
 	case DPA_SYN_INV_RKEY:
 		to->kind = DPA_CHECK_KEY;
@@ -185,12 +185,12 @@ void dpa_check_of_send(struct dpa_hw_qp *qp, const struct dpa_cqe *e, const stru
 	case DPA_SYN_MSG_TOO_LONG:
 		to->kind = DPA_CHECK_LENGTH;
 		to->len = c->length;
-		to->limit = longest(qp);
+		to->limit = longest_message(qp);
 		return;
 	case DPA_SYN_BAD_WQE:
 	case DPA_SYN_BAD_OPCODE:
 	case DPA_SYN_RECV_TOO_SMALL:
-		check_wqe(c, to);
+		check_wqe_values(c, to);
 		return;
 	case DPA_SYN_NAK_SEQ:
 	case DPA_SYN_RNR:
@@ -203,7 +203,7 @@ void dpa_check_of_send(struct dpa_hw_qp *qp, const struct dpa_cqe *e, const stru
 		if (has_raddr(c->opcode))
 			check_request(qp, idx, c, to);
 		else
-			check_wqe(c, to);
+			check_wqe_values(c, to);
 		return;
 	default:
 		if (is_lkey(e->vendor_err) && !(c->flags & DPA_WQE_INLINE))
@@ -289,7 +289,7 @@ void dpa_check_of_refusal(struct dpa_hw_qp *qp, const struct dpa_refusal *r,
 				       .key = r->rkey,
 				       .need = r->access};
 	if (is_rkey(r->reason))
-		look_up(qp, qp->pdn, true, r->reason, to);
+		look_up_key(qp, qp->pdn, true, r->reason, to);
 	if (r->reason == DPA_SYN_MSG_TOO_LONG) {
 		to->kind = DPA_CHECK_LENGTH;
 		to->limit = DPA_MAX_MSG;

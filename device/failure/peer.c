@@ -31,7 +31,7 @@ static bool copy_process(struct dpa_board *b, uint32_t slot, uint32_t gen,
 }
 
 /* True if it lives. A flush is no failure, and often of many QPs: then the process table is enough. */
-static bool lives(struct dpa_board *b, uint32_t slot, uint32_t gen, bool flush)
+static bool is_peer_alive(struct dpa_board *b, uint32_t slot, uint32_t gen, bool flush)
 {
 	const struct dpa_board_proc *p = flush ? dpa_board_proc(b, slot) : NULL;
 
@@ -48,7 +48,7 @@ static void set_process(struct dpa_hw_qp *qp, uint32_t slot, uint32_t gen, bool 
 	uint32_t its_slot, its_gen;
 
 	copy_process(b, slot, gen, to);
-	if (!lives(b, slot, gen, flush))
+	if (!is_peer_alive(b, slot, gen, flush))
 		to->state = DPA_ERROR_PEER_ENDED;
 	else if (dpa_board_qpn_owner(b, to->qpn, &its_slot, &its_gen) && its_slot == slot &&
 		 its_gen == gen)

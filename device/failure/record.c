@@ -11,7 +11,7 @@
 #include "link/lane.h"
 #include "wire/opcode.h"
 
-static uint64_t wall_ns(void)
+static uint64_t error_wall_ns(void)
 {
 	struct timespec ts;
 
@@ -23,7 +23,7 @@ static struct dpa_error new_record(struct dpa_hw_qp *qp, enum dpa_error_kind kin
 {
 	const struct dpa_board_proc *self = qp->hw->board->self;
 	const uint32_t faults = DPA_INSPECT_FAULT | DPA_INSPECT_MODEL;
-	struct dpa_error e = {.time = wall_ns(),
+	struct dpa_error e = {.time = error_wall_ns(),
 			      .qpn = qp->qpn,
 			      .kind = (uint8_t)kind,
 			      .qp_type = qp->type,
@@ -42,7 +42,7 @@ static struct dpa_error new_record(struct dpa_hw_qp *qp, enum dpa_error_kind kin
 }
 
 /* The record of the QP that this one replaces: none before DPA_QP_ERRORS, then the oldest but the first. */
-static uint32_t *place_of(struct dpa_hw_qp *qp)
+static uint32_t *qp_record_place(struct dpa_hw_qp *qp)
 {
 	const uint32_t n = qp->errors.n, last = DPA_QP_ERRORS - 1;
 
@@ -59,7 +59,7 @@ static bool ends_qp(const struct dpa_hw_qp *qp, const struct dpa_error *e)
 
 static void write_record(struct dpa_hw_qp *qp, struct dpa_error *e)
 {
-	uint32_t *at = place_of(qp);
+	uint32_t *at = qp_record_place(qp);
 	char line[DPA_ERROR_LINE];
 
 	e->nth = ++qp->errors.n;
@@ -90,7 +90,8 @@ static void set_completion(struct dpa_hw_qp *qp, const struct dpa_cqe *c,
 }
 
 /* A flush counts in the record of the error that it follows, or has a record of its own. */
-static void flushed(struct dpa_hw_qp *qp, const struct dpa_cqe *c, const struct dpa_wqe_ctrl *w)
+static void record_flush(struct dpa_hw_qp *qp, const struct dpa_cqe *c,
+			 const struct dpa_wqe_ctrl *w)
 {
 	const bool received = c->opcode >= DPA_CQE_RECV;
 	struct dpa_board *b = qp->hw->board;
@@ -125,7 +126,7 @@ void dpa_failed(struct dpa_hw_qp *qp, const struct dpa_cqe *c, const struct dpa_
 	if (qp->gsi)
 		return; /* QP1 is not the program's */
 	if (c->status == DPA_CQE_WR_FLUSH_ERR) {
-		flushed(qp, c, w);
+		record_flush(qp, c, w);
 	} else {
 		e = new_record(qp, send ? DPA_ERROR_SENT : DPA_ERROR_RECEIVED);
 		set_completion(qp, c, w, &e);
@@ -145,7 +146,7 @@ void dpa_failed_cqe(struct dpa_hw_qp *qp, const struct dpa_cqe *e)
 }
 
 /* The operation of a request, as its sender posted it. */
-static uint8_t op_of(uint8_t bth)
+static uint8_t op_of_request(uint8_t bth)
 {
 	const uint16_t p = dpa_op_props(bth);
 
@@ -172,7 +173,7 @@ void dpa_refused(struct dpa_hw_qp *qp, const struct dpa_refusal *r)
 	if (qp->gsi || r->reason == DPA_REFUSED_WITH_RECEIVE)
 		return;
 	e = new_record(qp, DPA_ERROR_REFUSED);
-	e.opcode = op_of(r->opcode);
+	e.opcode = op_of_request(r->opcode);
 	e.psn = r->psn;
 	e.npsn = 1;
 	e.nak = qp->type == DPA_QP_RC ? (uint8_t)(r->nak + 1) : 0;

@@ -79,7 +79,7 @@ static void window_free(struct dpa_window *w)
 
 /* ------------------------------------------------------------------ the thread */
 
-static struct dpa_fqp *next_qp(struct dpa_foreigns *fs)
+static struct dpa_fqp *take_queued_qp(struct dpa_foreigns *fs)
 {
 	struct dpa_fqp *fq;
 
@@ -169,7 +169,7 @@ uint32_t dpa_foreign_copy(struct dpa_fwork *w, uint32_t n, uint64_t *bad)
 }
 
 /* Reads, changes and writes back. All atomics run on this thread, so each is atomic. 0 or errno. */
-static int do_atomic(const struct dpa_put *p, uint64_t *found)
+static int do_foreign_atomic(const struct dpa_put *p, uint64_t *found)
 {
 	struct dpa_foreign_copy c = {.foreign = p->addr, .host = found, .length = sizeof(*found)};
 	uint64_t v = p->a.swap_add;
@@ -192,7 +192,7 @@ static void serve_atomic(struct dpa_fqp *fq, const struct dpa_put *p)
 	const struct dpa_put copy = *p;
 
 	dpa_qp_leave(qp);
-	bad[0] = do_atomic(&copy, &found) != 0;
+	bad[0] = do_foreign_atomic(&copy, &found) != 0;
 	dpa_qplock_lock(&qp->lock);
 	if (!bad[0]) {
 		qp->resp.rd[copy.a.rd].orig = found;
@@ -230,7 +230,7 @@ static void report_room(struct dpa_hw_qp *qp)
 }
 
 /* One round for a QP. */
-static void serve_qp(struct dpa_fqp *fq, struct dpa_fwork *w)
+static void serve_foreign_qp(struct dpa_fqp *fq, struct dpa_fwork *w)
 {
 	struct dpa_hw_qp *qp = fq->qp;
 	struct dpa_put *atomic;
@@ -282,9 +282,9 @@ static void *foreign_main(void *arg)
 	dpa_own_begin();
 	while (!atomic_load_explicit(&fs->stop, memory_order_acquire)) {
 		dpa_own_rest();
-		fq = next_qp(fs);
+		fq = take_queued_qp(fs);
 		if (fq) {
-			serve_qp(fq, w);
+			serve_foreign_qp(fq, w);
 			qp_done(fs, fq);
 			idle = 0;
 			continue;

@@ -13,7 +13,7 @@ static struct dpa_get *get_of(const struct dpa_gets *g, uint32_t n)
 	return (struct dpa_get *)&g->e[n & (DPA_FOREIGN_GETS - 1)];
 }
 
-static struct dpa_part *part_of(struct dpa_gets *g, uint32_t n)
+static struct dpa_part *part_of_gets(struct dpa_gets *g, uint32_t n)
 {
 	return &g->part[n & (DPA_FOREIGN_PARTS - 1)];
 }
@@ -65,7 +65,8 @@ struct dpa_get *dpa_gets_add(struct dpa_gets *g, uint32_t idx, uint32_t off, uin
 void dpa_gets_part(struct dpa_gets *g, struct dpa_get *e, struct dpa_foreign *f, uint64_t addr,
 		   uint8_t *host, uint32_t len)
 {
-	*part_of(g, g->phead++) = (struct dpa_part){.f = f, .addr = addr, .host = host, .len = len};
+	*part_of_gets(g, g->phead++) =
+		(struct dpa_part){.f = f, .addr = addr, .host = host, .len = len};
 	e->nparts++;
 	atomic_fetch_add_explicit(&f->busy, 1, memory_order_relaxed);
 }
@@ -73,7 +74,7 @@ void dpa_gets_part(struct dpa_gets *g, struct dpa_get *e, struct dpa_foreign *f,
 static void parts_done(struct dpa_gets *g, const struct dpa_get *e)
 {
 	for (uint32_t i = 0; i < e->nparts; i++)
-		atomic_fetch_sub_explicit(&part_of(g, e->first + i)->f->busy, 1,
+		atomic_fetch_sub_explicit(&part_of_gets(g, e->first + i)->f->busy, 1,
 					  memory_order_release);
 }
 
@@ -140,7 +141,7 @@ bool dpa_gets_copy(const struct dpa_gets *g, uint32_t idx, uint32_t off, uint32_
 
 /* ------------------------------------------------------------------ dpa-foreign */
 
-static uint32_t begin_of(struct dpa_gets *g, struct dpa_fwork *w, uint32_t most, bool response)
+static uint32_t begin_gets(struct dpa_gets *g, struct dpa_fwork *w, uint32_t most, bool response)
 {
 	uint32_t k = 0;
 
@@ -153,7 +154,7 @@ static uint32_t begin_of(struct dpa_gets *g, struct dpa_fwork *w, uint32_t most,
 			break;
 		e->state = DPA_GET_COPYING;
 		for (uint32_t i = 0; i < e->nparts; i++) {
-			const struct dpa_part *p = part_of(g, e->first + i);
+			const struct dpa_part *p = part_of_gets(g, e->first + i);
 
 			w[k++] = (struct dpa_fwork){
 				.c = {.foreign = p->addr, .host = p->host, .length = p->len},
@@ -168,9 +169,9 @@ static uint32_t begin_of(struct dpa_gets *g, struct dpa_fwork *w, uint32_t most,
 
 uint32_t dpa_gets_begin(struct dpa_fqp *fq, struct dpa_fwork *w, uint32_t most)
 {
-	uint32_t k = begin_of(&fq->response, w, most, true);
+	uint32_t k = begin_gets(&fq->response, w, most, true);
 
-	return k + begin_of(&fq->source, w + k, most - k, false);
+	return k + begin_gets(&fq->source, w + k, most - k, false);
 }
 
 static bool is_left(const struct dpa_gets *g)
@@ -186,7 +187,7 @@ bool dpa_gets_left(const struct dpa_fqp *fq)
 	return is_left(&fq->source) || is_left(&fq->response);
 }
 
-static void end_of(struct dpa_gets *g)
+static void end_gets(struct dpa_gets *g)
 {
 	for (uint32_t n = g->tail; n != g->head; n++) {
 		struct dpa_get *e = get_of(g, n);
@@ -200,8 +201,8 @@ static void end_of(struct dpa_gets *g)
 
 void dpa_gets_end(struct dpa_fqp *fq, const struct dpa_fwork *w, uint32_t n, const uint64_t *bad)
 {
-	end_of(&fq->response);
-	end_of(&fq->source);
+	end_gets(&fq->response);
+	end_gets(&fq->source);
 	for (uint32_t i = 0; i < n; i++)
 		if (bad[i / 64] >> i % 64 & 1)
 			get_of(w[i].response ? &fq->response : &fq->source, w[i].n)->state =

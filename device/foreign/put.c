@@ -53,8 +53,8 @@ uint8_t *dpa_foreign_host(struct dpa_hw_qp *qp, uint32_t n)
 	return dpa_window_take(&qp->fq->in, n);
 }
 
-static struct dpa_put *put_new(struct dpa_hw_qp *qp, struct dpa_foreign *f, uint64_t addr,
-			       uint8_t *host, uint32_t n)
+static struct dpa_put *queue_put(struct dpa_hw_qp *qp, struct dpa_foreign *f, uint64_t addr,
+				 uint8_t *host, uint32_t n)
 {
 	struct dpa_fqp *fq = qp->fq;
 	struct dpa_put *p;
@@ -78,7 +78,7 @@ static struct dpa_put *put_new(struct dpa_hw_qp *qp, struct dpa_foreign *f, uint
 uint32_t dpa_foreign_put_at(struct dpa_hw_qp *qp, struct dpa_foreign *f, uint64_t addr,
 			    uint8_t *host, uint32_t n)
 {
-	return put_new(qp, f, addr, host, n) ? 0 : DPA_SYN_PULL_REFUSED;
+	return queue_put(qp, f, addr, host, n) ? 0 : DPA_SYN_PULL_REFUSED;
 }
 
 uint32_t dpa_foreign_put(struct dpa_hw_qp *qp, struct dpa_foreign *f, uint64_t addr,
@@ -102,7 +102,7 @@ uint32_t dpa_foreign_atomic(struct dpa_hw_qp *qp, struct dpa_foreign *f,
 		return DPA_SYN_LOCAL_FAULT;
 	fq->kind = DPA_PUT_ATOMIC;
 	fq->psn = a->psn;
-	p = put_new(qp, f, a->addr, NULL, sizeof(uint64_t));
+	p = queue_put(qp, f, a->addr, NULL, sizeof(uint64_t));
 	if (!p)
 		return DPA_SYN_LOCAL_FAULT;
 	p->a = *a;
@@ -168,12 +168,12 @@ static void report_held(struct dpa_fqp *fq)
 
 /* ---------------------------------------------------------------------- copies */
 
-static bool overlaps(const struct dpa_put *a, const struct dpa_put *b)
+static bool puts_overlap(const struct dpa_put *a, const struct dpa_put *b)
 {
 	return a->f == b->f && a->addr < b->addr + b->len && b->addr < a->addr + a->len;
 }
 
-static bool covers(const struct dpa_put *a, const struct dpa_put *b)
+static bool covers_put(const struct dpa_put *a, const struct dpa_put *b)
 {
 	return a->addr <= b->addr && b->addr + b->len <= a->addr + a->len;
 }
@@ -192,8 +192,8 @@ static void order_put(struct dpa_fqp *fq, uint32_t *first, uint32_t n, uint64_t 
 
 			if (++near > NEAR)
 				p->behind = true;
-			else if (!q->dead && overlaps(p, q)) {
-				q->dead = covers(p, q) && !q->behind;
+			else if (!q->dead && puts_overlap(p, q)) {
+				q->dead = covers_put(p, q) && !q->behind;
 				p->behind = !q->dead;
 			}
 		}
@@ -325,7 +325,7 @@ static void drop_puts(struct dpa_fqp *fq, uint32_t end)
 }
 
 /* So that a sender with a full queue that waits for ACKs need not wait for the last put. */
-static void ack_part(struct dpa_fqp *fq)
+static void set_acked_part(struct dpa_fqp *fq)
 {
 	fq->part = false;
 	for (uint32_t n = fq->put_tail; n != fq->put_head && !fq->part; n++) {
@@ -371,7 +371,7 @@ void dpa_foreign_puts_end(struct dpa_fqp *fq, uint32_t n, const struct dpa_fwork
 		report_held(fq);
 	}
 	fq->held = fq->put_head != fq->put_tail;
-	ack_part(fq);
+	set_acked_part(fq);
 	if (failed && p.kind == DPA_PUT_LOCAL && !fq->told)
 		request_failed(qp);
 	if (failed && (p.kind == DPA_PUT_LOCAL || qp->type != DPA_QP_RC))

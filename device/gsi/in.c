@@ -39,7 +39,7 @@ bool dpa_gsi_to_boards(struct dpa_hw *hw, const struct dpa_frame *f, uint32_t nu
 	return num ? dpa_forward_board(hw, f, num) : dpa_forward_boards(hw, f);
 }
 
-static bool is_mad(const struct dpa_roce_pkt *pkt, struct dpa_gsi_key *k)
+static bool is_gsi_mad(const struct dpa_roce_pkt *pkt, struct dpa_gsi_key *k)
 {
 	return pkt->opcode == (DPA_BTH_UD | DPA_BTH_SEND_ONLY) && pkt->qkey == DPA_MAD_QKEY &&
 	       pkt->len == DPA_MAD_BYTES && dpa_gsi_key(pkt->payload, k);
@@ -103,7 +103,7 @@ bool dpa_gsi_in(struct dpa_hw *hw, const struct dpa_frame *f, struct dpa_roce_pk
 	struct dpa_gsi_key k;
 	uint32_t num;
 
-	if (!is_mad(pkt, &k))
+	if (!is_gsi_mad(pkt, &k))
 		return drop_mad(hw);
 	if (!may_forward)
 		return is_our_mad(hw, pkt);

@@ -29,7 +29,7 @@ static int post_mad(struct dpa_hw_gsi *g, const struct dpa_wqe_av *av, const uin
 }
 
 /* As the driver rings: dpa_hw_cmd.h. */
-static void ring_sq(struct dpa_hw_gsi *g)
+static void ring_gsi_sq(struct dpa_hw_gsi *g)
 {
 	const struct dpa_db db = {.opcode = DPA_OP_DOORBELL, .pi = g->sq_pi};
 	uint64_t word;
@@ -61,7 +61,7 @@ static int send_mad_to(struct dpa_hw_gsi *g, const struct dpa_gsi_addr *to, uint
 			       &cancel); /* it may request a route from the kernel */
 	pthread_mutex_lock(&g->lock);
 	rc = post_mad(g, &av, mad);
-	ring_sq(g);
+	ring_gsi_sq(g);
 	pthread_mutex_unlock(&g->lock);
 	pthread_setcancelstate(cancel, NULL);
 	return rc;

@@ -57,7 +57,7 @@ static int register_bufs(struct dpa_hw_gsi *g)
 	return dpa_hw_reg_mr(g->ctx, &a, &g->lkey);
 }
 
-static int make_qp(struct dpa_hw_gsi *g)
+static int make_gsi_qp(struct dpa_hw_gsi *g)
 {
 	struct dpa_qp_attr_create a = {.type = DPA_QP_UD,
 				       .pdn = g->pdn,
@@ -110,7 +110,7 @@ static int fill_rq(struct dpa_hw_gsi *g)
 	if (!rc)
 		rc = make_cqs(g);
 	if (!rc)
-		rc = make_qp(g);
+		rc = make_gsi_qp(g);
 	return rc ? rc : start_gsi(g);
 }
 

@@ -44,7 +44,7 @@ static int errors_only(int fd, bool v4)
 }
 
 /* Return the probe socket of the family, or -errno. */
-static int socket_of(struct dpa_wire *w, bool v4)
+static int probe_socket_of(struct dpa_wire *w, bool v4)
 {
 	int err, fd = w->probe_fd[!v4];
 
@@ -135,7 +135,7 @@ int dpa_hw_gsi_probe(struct dpa_hw_gsi *g, const struct dpa_gsi_addr *to, uint64
 	    dpa_gid_is_v4(to->sgid) != v4)
 		return EINVAL;
 	w = dpa_wire_get(g->hw);
-	fd = w ? socket_of(w, v4) : -ENOMEM;
+	fd = w ? probe_socket_of(w, v4) : -ENOMEM;
 	if (fd < 0)
 		return -fd;
 	make_mad(tid, mad);

@@ -12,7 +12,7 @@ static uint32_t interface_of(struct dpa_port *port, const uint8_t gid[16])
 }
 
 /* All of 127.0.0.0/8 is this host's, and one address of it is in the GID table. */
-static bool is_loopback(const uint8_t gid[16])
+static bool is_loopback_net(const uint8_t gid[16])
 {
 	static const uint8_t net[13] = {[10] = 0xff, [11] = 0xff, [12] = 127};
 
@@ -31,7 +31,7 @@ int dpa_hw_route(struct dpa_hw_ctx *ctx, const uint8_t sgid[16], const uint8_t d
 	if (!dpa_lives(hw))
 		return EIO;
 	if (!dpa_port_is_own(&hw->port, sgid))
-		return is_loopback(sgid) ? ENODEV : EADDRNOTAVAIL;
+		return is_loopback_net(sgid) ? ENODEV : EADDRNOTAVAIL;
 	at = dpa_port_find(ctx->port, sgid);
 	if (at < 0 || dpa_port_gid(ctx->port, (uint32_t)at, &gid))
 		return ENODEV;

@@ -68,7 +68,8 @@ static uint64_t saved_packets(const struct dpa_resp *r)
 }
 
 /* True if it is within the requested range and within the PSNs of its response. */
-static bool is_within(const struct dpa_rd_saved *a, const struct dpa_slot *s, uint32_t npkts)
+static bool is_within_saved_read(const struct dpa_rd_saved *a, const struct dpa_slot *s,
+				 uint32_t npkts)
 {
 	const struct dpa_ext *x = (const struct dpa_ext *)s->ext;
 
@@ -110,7 +111,7 @@ bool dpa_again_allowed(struct dpa_hw_qp *qp, const struct dpa_rd_saved *a, const
 	bool read = dpa_op_props(s->opcode) & DPA_OPP_READ;
 	uint32_t npkts = read ? dpa_npkts(x->dmalen, qp->mtu) : 1;
 
-	if (!is_within(a, s, npkts)) {
+	if (!is_within_saved_read(a, s, npkts)) {
 		dpa_count(qp->hw, DPA_CNT_duplicate_read_refused, 1);
 		return false;
 	}

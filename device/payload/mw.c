@@ -98,8 +98,8 @@ bool dpa_mw_end(struct dpa_hw *hw, struct dpa_mr *mw, uint32_t rkey)
 }
 
 /* Checks the conditions of IBA 10.6.7.2.2 for a bind. */
-static uint32_t check_bind(struct dpa_hw_qp *qp, const struct dpa_mr *mw, uint32_t key, uint64_t va,
-			   const struct dpa_wqe_bind *b, uint64_t *addr)
+static uint32_t check_mw_bind(struct dpa_hw_qp *qp, const struct dpa_mr *mw, uint32_t key,
+			      uint64_t va, const struct dpa_wqe_bind *b, uint64_t *addr)
 {
 	uint32_t need = DPA_ACCESS_MW_BIND;
 
@@ -156,7 +156,7 @@ static void give_mw(struct dpa_hw_qp *qp, struct dpa_mr *mw, uint32_t key, uint6
  * Returns the key of a bind: the consumer's bits, and all others as they were issued with the
  * window.
  */
-static uint32_t bound_key(const struct dpa_mr *mw, uint32_t index, uint32_t new_key)
+static uint32_t bound_mw_key(const struct dpa_mr *mw, uint32_t index, uint32_t new_key)
 {
 	return index << DPA_KEY_TAG_BITS | (mw->tag & ~MW_CONSUMER) | (new_key & MW_CONSUMER);
 }
@@ -176,7 +176,7 @@ uint32_t dpa_mw_bind(struct dpa_hw_qp *qp, uint32_t old_key, uint32_t new_key, u
 	uint64_t addr = 0;
 
 	dpa_spin_lock(&hw->mw.lock);
-	while (!(syn = check_bind(qp, mw, old_key, va, b, &addr)) &&
+	while (!(syn = check_mw_bind(qp, mw, old_key, va, b, &addr)) &&
 	       (mw->parent || (mw->kind == DPA_KIND_MW1 && hw->mw.unbinding))) {
 		/* otherwise another thread has unbound it, and waits */
 		const bool mine = mw->parent;
@@ -194,7 +194,7 @@ uint32_t dpa_mw_bind(struct dpa_hw_qp *qp, uint32_t old_key, uint32_t new_key, u
 		hw->mw.unbinding -= mine;
 	}
 	if (!syn && b->length)
-		give_mw(qp, mw, bound_key(mw, index, new_key), va, addr, b);
+		give_mw(qp, mw, bound_mw_key(mw, index, new_key), va, addr, b);
 	dpa_spin_unlock(&hw->mw.lock);
 	return syn;
 }

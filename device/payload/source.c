@@ -64,7 +64,7 @@ static uint32_t fill_piece(struct dpa_hw_qp *qp, struct dpa_get *e, const struct
 }
 
 /* Adds a segment behind the last one. 0; DPA_SYN_WAIT: no room; or a vendor error. */
-static uint32_t add_piece(struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c)
+static uint32_t add_source_piece(struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c)
 {
 	struct dpa_gets *g = &qp->fq->source;
 	const uint32_t left = c->length - g->off,
@@ -108,7 +108,7 @@ static uint32_t add_pieces(struct dpa_hw_qp *qp, uint32_t pi)
 		    c->nsge > DPA_MAX_SGE || (c->flags & DPA_WQE_FENCE && !first))
 			break;
 		if (g->off < c->length && is_foreign_wqe(qp, g->idx, c)) {
-			syn = add_piece(qp, c);
+			syn = add_source_piece(qp, c);
 			if (syn && syn != DPA_SYN_WAIT && !first)
 				return 0;
 			continue;

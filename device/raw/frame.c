@@ -21,7 +21,7 @@ struct cursor {
 	struct dpa_layers *v;
 };
 
-static uint32_t be16(const uint8_t *p)
+static uint32_t frame_be16(const uint8_t *p)
 {
 	return (uint32_t)p[0] << 8 | p[1];
 }
@@ -33,7 +33,7 @@ static void cursor_skip(struct cursor *c, uint32_t n)
 }
 
 /* NULL: no room for another. */
-static struct dpa_layer *add_layer(struct cursor *c, uint16_t kind)
+static struct dpa_layer *add_frame_layer(struct cursor *c, uint16_t kind)
 {
 	struct dpa_layer *l;
 
@@ -49,7 +49,7 @@ static struct dpa_layer *add_layer(struct cursor *c, uint16_t kind)
 	return l;
 }
 
-static void parse_network(struct cursor *c, uint32_t type);
+static void parse_network_layer(struct cursor *c, uint32_t type);
 
 /* Addresses, the type after the last tag, the first tag. */
 static void parse_ethernet(struct cursor *c)
@@ -57,21 +57,21 @@ static void parse_ethernet(struct cursor *c)
 	struct dpa_layer *l;
 	uint32_t type;
 
-	if (c->left < 14 || !(l = add_layer(c, DPA_FLOW_ETH)))
+	if (c->left < 14 || !(l = add_frame_layer(c, DPA_FLOW_ETH)))
 		return;
 	memcpy(l->f, c->p, 12);
-	type = be16(c->p + 12);
+	type = frame_be16(c->p + 12);
 	cursor_skip(c, 12);
 	while ((type == 0x8100 || type == 0x88a8) && c->left >= 6) {
 		if (!l->optional)
 			memcpy(l->f + 14, c->p + 2, 2);
 		l->optional = true;
-		type = be16(c->p + 4);
+		type = frame_be16(c->p + 4);
 		cursor_skip(c, 4);
 	}
 	memcpy(l->f + 12, c->p, 2);
 	cursor_skip(c, 2);
-	parse_network(c, type);
+	parse_network_layer(c, type);
 }
 
 /* Entries of a label stack. After the last one IP follows, if the bytes look like it. */
@@ -82,7 +82,7 @@ static void parse_mpls(struct cursor *c, bool tunnel)
 	while (!bottom) {
 		struct dpa_layer *l;
 
-		if (c->left < 4 || !(l = add_layer(c, DPA_FLOW_MPLS)))
+		if (c->left < 4 || !(l = add_frame_layer(c, DPA_FLOW_MPLS)))
 			return;
 		memcpy(l->f, c->p, 4);
 		bottom = c->p[2] & 1;
@@ -90,7 +90,7 @@ static void parse_mpls(struct cursor *c, bool tunnel)
 	}
 	c->inner |= tunnel;
 	if (c->left && (c->p[0] >> 4 == 4 || c->p[0] >> 4 == 6))
-		parse_network(c, c->p[0] >> 4 == 4 ? ETH_IPV4 : ETH_IPV6);
+		parse_network_layer(c, c->p[0] >> 4 == 4 ? ETH_IPV4 : ETH_IPV6);
 }
 
 static void parse_udp(struct cursor *c)
@@ -98,9 +98,9 @@ static void parse_udp(struct cursor *c)
 	struct dpa_layer *l;
 	uint32_t port;
 
-	if (c->left < 8 || !(l = add_layer(c, DPA_FLOW_UDP)))
+	if (c->left < 8 || !(l = add_frame_layer(c, DPA_FLOW_UDP)))
 		return;
-	port = be16(c->p + 2);
+	port = frame_be16(c->p + 2);
 	memcpy(l->f, c->p + 2, 2); /* destination first */
 	memcpy(l->f + 2, c->p, 2);
 	cursor_skip(c, 8);
@@ -108,7 +108,7 @@ static void parse_udp(struct cursor *c)
 		return; /* one tunnel deep only */
 	if (port == MPLS_PORT) {
 		parse_mpls(c, true);
-	} else if (port == VXLAN_PORT && c->left >= 8 && (l = add_layer(c, DPA_FLOW_VXLAN))) {
+	} else if (port == VXLAN_PORT && c->left >= 8 && (l = add_frame_layer(c, DPA_FLOW_VXLAN))) {
 		memcpy(l->f + 1, c->p + 4, 3);
 		cursor_skip(c, 8);
 		c->inner = true;
@@ -120,7 +120,7 @@ static void parse_tcp(struct cursor *c)
 {
 	struct dpa_layer *l;
 
-	if (c->left < 20 || !(l = add_layer(c, DPA_FLOW_TCP)))
+	if (c->left < 20 || !(l = add_frame_layer(c, DPA_FLOW_TCP)))
 		return;
 	memcpy(l->f, c->p + 2, 2);
 	memcpy(l->f + 2, c->p, 2);
@@ -130,7 +130,7 @@ static void parse_esp(struct cursor *c)
 {
 	struct dpa_layer *l;
 
-	if (c->left >= 8 && (l = add_layer(c, DPA_FLOW_ESP)))
+	if (c->left >= 8 && (l = add_frame_layer(c, DPA_FLOW_ESP)))
 		memcpy(l->f, c->p, 8);
 }
 
@@ -142,10 +142,10 @@ static void parse_gre(struct cursor *c)
 
 	if (c->left < 4)
 		return;
-	flags = be16(c->p);
-	type = be16(c->p + 2);
+	flags = frame_be16(c->p);
+	type = frame_be16(c->p + 2);
 	len = 4 + (flags & 0x8000 ? 4 : 0) + (flags & 0x2000 ? 4 : 0) + (flags & 0x1000 ? 4 : 0);
-	if (c->left < len || !(l = add_layer(c, DPA_FLOW_GRE)))
+	if (c->left < len || !(l = add_frame_layer(c, DPA_FLOW_GRE)))
 		return;
 	memcpy(l->f, c->p, 4);
 	if (flags & 0x2000) {
@@ -163,7 +163,7 @@ static void parse_gre(struct cursor *c)
 	if (type == ETH_BRIDGE)
 		parse_ethernet(c);
 	else
-		parse_network(c, type);
+		parse_network_layer(c, type);
 }
 
 static void parse_transport(struct cursor *c, uint8_t proto)
@@ -195,9 +195,9 @@ static void parse_ipv4(struct cursor *c)
 	if (c->left < 20 || c->p[0] >> 4 != 4)
 		return;
 	len = (c->p[0] & 15) * 4u;
-	if (len < 20 || c->left < len || !(l = add_layer(c, DPA_FLOW_IPV4)))
+	if (len < 20 || c->left < len || !(l = add_frame_layer(c, DPA_FLOW_IPV4)))
 		return;
-	frag = be16(c->p + 6);
+	frag = frame_be16(c->p + 6);
 	proto = c->p[9];
 	memcpy(l->f, c->p + 12, 8);
 	l->f[8] = proto;
@@ -230,7 +230,7 @@ static bool parse_extensions(struct cursor *c, struct dpa_layer *l, uint8_t *pro
 				return false;
 			len = 8;
 			l->optional = true;
-			if (be16(c->p + 2) & 0xfff8) /* not the first fragment */
+			if (frame_be16(c->p + 2) & 0xfff8) /* not the first fragment */
 				return false;
 			break;
 		default:
@@ -249,7 +249,7 @@ static void parse_ipv6(struct cursor *c)
 	uint8_t proto;
 	bool found;
 
-	if (c->left < 40 || c->p[0] >> 4 != 6 || !(l = add_layer(c, DPA_FLOW_IPV6)))
+	if (c->left < 40 || c->p[0] >> 4 != 6 || !(l = add_frame_layer(c, DPA_FLOW_IPV6)))
 		return;
 	memcpy(l->f, c->p + 8, 32);
 	l->f[33] = c->p[1] & 15;
@@ -264,7 +264,7 @@ static void parse_ipv6(struct cursor *c)
 		parse_transport(c, proto);
 }
 
-static void parse_network(struct cursor *c, uint32_t type)
+static void parse_network_layer(struct cursor *c, uint32_t type)
 {
 	switch (type) {
 	case ETH_IPV4:

@@ -40,8 +40,8 @@ void dpa_rss_free(struct dpa_hw_rss *rss)
 	free(rss);
 }
 
-static struct dpa_cqe cqe_of(const struct dpa_hw_qp *qp, uint32_t number, const struct dpa_slot *s,
-			     uint64_t wr_id, uint32_t syn)
+static struct dpa_cqe raw_cqe_of(const struct dpa_hw_qp *qp, uint32_t number,
+				 const struct dpa_slot *s, uint64_t wr_id, uint32_t syn)
 {
 	return (struct dpa_cqe){.wr_id = wr_id,
 				.qpn = number,
@@ -99,7 +99,7 @@ static void spread_frame(struct dpa_hw_qp *qp, const struct dpa_slot *s, const u
 	qp->pdn = wq->rq.pdn;
 	syn = place_frame(qp, &w, s, payload);
 	qp->pdn = pdn;
-	e = cqe_of(qp, wq->wqn, s, w.wr_id, syn);
+	e = raw_cqe_of(qp, wq->wqn, s, w.wr_id, syn);
 	if (syn)
 		frame_fails(qp, &e);
 	else if (dpa_meters_are_on())
@@ -127,7 +127,7 @@ void dpa_raw_rx(struct dpa_hw_qp *qp, const struct dpa_slot *s, const uint8_t *p
 		return;
 	}
 	syn = place_frame(qp, w, s, payload);
-	e = cqe_of(qp, qp->qpn, s, w->wr_id, syn);
+	e = raw_cqe_of(qp, qp->qpn, s, w->wr_id, syn);
 	if (syn)
 		frame_fails(qp, &e);
 	else if (dpa_meters_are_on())

@@ -12,7 +12,7 @@
 
 #define ETH_HEADER 14u
 
-static uint32_t check_wqe(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_ctrl *c)
+static uint32_t check_raw_wqe(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_ctrl *c)
 {
 	uint64_t total, one;
 	uint32_t syn;
@@ -73,7 +73,7 @@ int dpa_raw_send(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_ctrl *
 	struct dpa_flow_to to[DPA_MAX_FLOWS];
 	uint8_t frame[DPA_MAX_FRAME];
 	struct dpa_req *r = &qp->req;
-	uint32_t syn = check_wqe(qp, idx, c), n = c->length, count;
+	uint32_t syn = check_raw_wqe(qp, idx, c), n = c->length, count;
 	bool mcast;
 
 	if (!syn)

@@ -171,7 +171,7 @@ static uint32_t load_be32(const uint8_t *p)
 	return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
 }
 
-static uint64_t bytes_of(const struct dpa_rx_wqe *w)
+static uint64_t rx_wqe_bytes(const struct dpa_rx_wqe *w)
 {
 	uint64_t n = 0;
 
@@ -204,7 +204,7 @@ static bool has_room(struct dpa_hw_qp *qp)
 	       1u << LOG_SQ;
 }
 
-static enum dpa_tag_kind kind_of(const uint8_t *head, uint32_t n, const struct dpa_slot *s)
+static enum dpa_tag_kind tag_kind_of(const uint8_t *head, uint32_t n, const struct dpa_slot *s)
 {
 	bool whole = dpa_op_props(s->opcode) & DPA_OPP_END;
 
@@ -245,7 +245,8 @@ static int take_tagged(struct dpa_hw_qp *qp, struct dpa_tags *t)
 
 	if (i == NONE)
 		return -1;
-	if (r->tm.kind == DPA_TAG_RNDV && bytes_of(&t->e[i].w) < load_be32(r->tm.head + TMH + 12))
+	if (r->tm.kind == DPA_TAG_RNDV &&
+	    rx_wqe_bytes(&t->e[i].w) < load_be32(r->tm.head + TMH + 12))
 		r->tm.kind = DPA_TAG_RNDV_LONG;
 	else if (r->tm.kind == DPA_TAG_RNDV && !has_room(qp))
 		return 0;
@@ -269,8 +270,9 @@ bool dpa_tag_take(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_
 	r->tm.kind = DPA_TAG_NONE;
 	if (dpa_op_props(s->opcode) & DPA_OPP_SEND) {
 		/* If the header cannot be read this is found again when the payload is placed. */
-		r->tm.kind = dpa_peek(peer, s, payload, r->tm.head, n) ? DPA_TAG_PLAIN
-								       : kind_of(r->tm.head, n, s);
+		r->tm.kind = dpa_peek(peer, s, payload, r->tm.head, n)
+				     ? DPA_TAG_PLAIN
+				     : tag_kind_of(r->tm.head, n, s);
 		r->tm.app_ctx = n >= TMH ? load_be32(r->tm.head + 4) : 0;
 		r->tm.tag = n >= TMH ? load_be64(r->tm.head + 8) : 0;
 	}

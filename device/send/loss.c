@@ -102,7 +102,7 @@ static uint32_t tlp_calc_pto(const struct dpa_req *r)
 	return ns < PTO_MIN ? PTO_MIN : ns > PTO_MAX ? PTO_MAX : (uint32_t)ns;
 }
 
-static void restart_timers(struct dpa_hw_qp *qp, uint64_t now)
+static void restart_loss_timers(struct dpa_hw_qp *qp, uint64_t now)
 {
 	struct dpa_req *r = &qp->req;
 
@@ -113,15 +113,15 @@ static void restart_timers(struct dpa_hw_qp *qp, uint64_t now)
 	r->pto_at = now + r->pto;
 }
 
-static uint32_t packet_bytes(const struct dpa_hw_qp *qp, uint32_t length)
+static uint32_t qp_packet_bytes(const struct dpa_hw_qp *qp, uint32_t length)
 {
 	return (length < qp->mtu ? length : qp->mtu) + 64;
 }
 
 /* Number of packets of messages of this length that may be in flight. */
-static uint32_t window_of(const struct dpa_hw_qp *qp, uint32_t length)
+static uint32_t window_packets(const struct dpa_hw_qp *qp, uint32_t length)
 {
-	uint32_t n = qp->pcc.window / packet_bytes(qp, length);
+	uint32_t n = qp->pcc.window / qp_packet_bytes(qp, length);
 
 	return n < 2 ? 2 : n > DPA_LOSS_PACKETS ? DPA_LOSS_PACKETS : n;
 }
@@ -191,7 +191,7 @@ static void rack_transmit(struct dpa_req *r, uint64_t now)
  *   with it);
  * - a packet behind a hole that counts as delivered by its time.
  */
-static uint32_t in_flight(const struct dpa_hw_qp *qp, uint32_t resume)
+static uint32_t packets_in_flight(const struct dpa_hw_qp *qp, uint32_t resume)
 {
 	const struct dpa_req *r = &qp->req;
 	const bool known = r->sacked && r->keeps > 0 && dpa_psn_diff(r->sacked_psn, resume) > 0 &&
@@ -208,8 +208,8 @@ static uint32_t in_flight(const struct dpa_hw_qp *qp, uint32_t resume)
 /* Packets for which the peer has no room beyond the hole would have to be sent again. */
 uint32_t dpa_loss_room(const struct dpa_hw_qp *qp, uint32_t length)
 {
-	uint32_t resume = resume_psn(qp), n = window_of(qp, length);
-	uint32_t out = in_flight(qp, resume), room = out < n ? n - out : 0;
+	uint32_t resume = resume_psn(qp), n = window_packets(qp, length);
+	uint32_t out = packets_in_flight(qp, resume), room = out < n ? n - out : 0;
 	int32_t all = dpa_psn_diff(qp->req.send_psn, resume);
 
 	n = all < 0			       ? DPA_LOSS_PACKETS
@@ -228,10 +228,11 @@ static inline __attribute__((always_inline)) bool is_window_full(const struct dp
 {
 	uint32_t room = dpa_loss_room(qp, length);
 
-	return !room || (qp->req.window_full && room < window_of(qp, length) / 4 && ack_comes(qp));
+	return !room ||
+	       (qp->req.window_full && room < window_packets(qp, length) / 4 && ack_comes(qp));
 }
 
-static bool window_has_room(struct dpa_hw_qp *qp, uint32_t length)
+static bool has_window_room(struct dpa_hw_qp *qp, uint32_t length)
 {
 	qp->req.window_full = is_window_full(qp, length);
 	return !qp->req.window_full;
@@ -257,7 +258,7 @@ bool dpa_loss_may_send(struct dpa_hw_qp *qp, uint32_t length)
 		return true;
 	/* Checked first: packets that count as delivered meanwhile make room. */
 	wait = rack_active(&qp->req) ? rack_detect_delivered(&qp->req, dpa_now_about(), &psn) : 0;
-	if (!window_has_room(qp, length)) {
+	if (!has_window_room(qp, length)) {
 		psn = dpa_psn_add(resume_psn(qp), DPA_LOSS_PACKETS);
 		if (wait && dpa_psn_diff(qp->req.send_psn, psn) < 0)
 			dpa_schedule(qp, wait);
@@ -267,7 +268,7 @@ bool dpa_loss_may_send(struct dpa_hw_qp *qp, uint32_t length)
 	if (!dpa_pcc_active(&qp->pcc))
 		return true;
 	now = dpa_now_ns();
-	wait = dpa_pcc_may_send(&qp->pcc, now, packet_bytes(qp, length));
+	wait = dpa_pcc_may_send(&qp->pcc, now, qp_packet_bytes(qp, length));
 	if (wait)
 		dpa_schedule(qp, now + wait);
 	return !wait;
@@ -280,7 +281,7 @@ bool dpa_loss_may_send(struct dpa_hw_qp *qp, uint32_t length)
  */
 static uint32_t ack_after(const struct dpa_hw_qp *qp)
 {
-	uint32_t most = DPA_LOSS_PACKETS * packet_bytes(qp, qp->mtu);
+	uint32_t most = DPA_LOSS_PACKETS * qp_packet_bytes(qp, qp->mtu);
 	uint32_t window = qp->pcc.window < most ? qp->pcc.window : most;
 
 	return window < WIDE_WINDOW ? window / 4 : window / 2;
@@ -428,7 +429,7 @@ void dpa_loss_heard(struct dpa_hw_qp *qp)
 	now = dpa_now_about();
 	report_acked(qp, now, rack_update_rtt(qp, now));
 	if (has_outstanding(qp))
-		restart_timers(qp, now);
+		restart_loss_timers(qp, now);
 	else
 		r->ack_at = 0;
 }
@@ -583,6 +584,6 @@ void dpa_loss_arm(struct dpa_hw_qp *qp)
 		return;
 	}
 	if (!r->ack_at)
-		restart_timers(qp, dpa_now_about());
+		restart_loss_timers(qp, dpa_now_about());
 	dpa_schedule(qp, r->ack_at < r->pto_at ? r->ack_at : r->pto_at);
 }

@@ -143,7 +143,8 @@ static void send_answer(struct dpa_hw_qp *qp, uint32_t num, uint64_t va, uint64_
 /* ---------------------------------------------------- a program of this side answers */
 
 /* The path of the QP, seen from the other side; false: it has no address. */
-static bool path_of(const struct dpa_hw_qp *qp, const struct dpa_slot *s, struct dpa_roce_net *net)
+static bool probe_path_of(const struct dpa_hw_qp *qp, const struct dpa_slot *s,
+			  struct dpa_roce_net *net)
 {
 	const struct dpa_wqe_av *av = &qp->attr.av;
 	struct dpa_hw_gid own;
@@ -182,7 +183,7 @@ static void ask_program(struct dpa_hw_qp *qp, const struct dpa_slot *s, const ui
 	if (kind.format == DPA_PCC_IFA1)
 		kind.marker = dpa_ifa1_marker(payload, s->len);
 	if (kind.format >= DPA_PCC_FORMATS || !dpa_board_np_takes(b, &kind) ||
-	    !path_of(qp, s, &shown.net) || !dpa_probe_show(&shown, &probe))
+	    !probe_path_of(qp, s, &shown.net) || !dpa_probe_show(&shown, &probe))
 		return;
 	dpa_np_forget(qp);
 	probe.came = (uint32_t)now;

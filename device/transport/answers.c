@@ -375,7 +375,7 @@ static void flush_answers(struct dpa_hw_qp *qp)
  * A part of the memory that cannot be addressed has its data: acknowledges that part. The pending
  * ACK stays pending. Not if the ACK's MSN matters (credits).
  */
-static void ack_part(struct dpa_hw_qp *qp)
+static void ack_foreign_part(struct dpa_hw_qp *qp)
 {
 	const uint32_t owed = qp->resp.ack_psn;
 	struct dpa_resp *r = &qp->resp;
@@ -408,7 +408,7 @@ void dpa_responder_flush(struct dpa_hw_qp *qp)
 	if (dpa_unlikely(r->full_due || r->room_due))
 		dpa_room_send(qp);
 	if (dpa_foreign_held(qp)) { /* dpa-foreign calls this again when all data is in place */
-		ack_part(qp);
+		ack_foreign_part(qp);
 		return;
 	}
 	if (dpa_unlikely(qp->slow.inspected) && owes && dpa_answer_waits(qp))

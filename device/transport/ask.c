@@ -69,8 +69,8 @@ static bool is_sending(const struct dpa_hw_qp *qp)
 }
 
 /* Puts a word on the ring that the QP's packets use. False: no room. */
-static bool put_word(struct dpa_hw_qp *qp, struct dpa_tx *tx, uint8_t opcode, uint32_t psn,
-		     uint32_t serial)
+static bool put_word_entry(struct dpa_hw_qp *qp, struct dpa_tx *tx, uint8_t opcode, uint32_t psn,
+			   uint32_t serial)
 {
 	struct dpa_slot *s;
 
@@ -108,7 +108,7 @@ void dpa_ask_send(struct dpa_hw_qp *qp)
 	    atomic_load_explicit(&qp->peer->state, memory_order_relaxed) != DPA_PEER_UP)
 		return;
 	qp->ask_serial += qp->ask_serial == UINT32_MAX ? 2 : 1;
-	if (!put_word(qp, tx, DPA_LINK_ASK, r->una_psn, qp->ask_serial)) {
+	if (!put_word_entry(qp, tx, DPA_LINK_ASK, r->una_psn, qp->ask_serial)) {
 		dpa_tx_full(qp, tx);
 		return;
 	}
@@ -210,11 +210,11 @@ void dpa_looked_send(struct dpa_hw_qp *qp)
 		return;
 	}
 	tx = &peer->tx[qp->lane];
-	if (r->hint_due && put_word(qp, tx, DPA_LINK_LOOKED, 0, 0)) {
+	if (r->hint_due && put_word_entry(qp, tx, DPA_LINK_LOOKED, 0, 0)) {
 		r->hint_due = false;
 		sent = true;
 	}
-	if (r->looked_due && !owes && put_word(qp, tx, DPA_LINK_LOOKED, 0, r->looked)) {
+	if (r->looked_due && !owes && put_word_entry(qp, tx, DPA_LINK_LOOKED, 0, r->looked)) {
 		r->looked_due = false;
 		sent = true;
 	}
@@ -241,14 +241,15 @@ static bool is_told(const struct dpa_hw_qp *qp, const struct dpa_peer *peer,
  * A response has room: that of a READ into such memory was asked for with regard to it, others need
  * none. Of a QP that leaves it is dropped.
  */
-static bool is_response(const struct dpa_slot *s)
+static bool is_response_entry(const struct dpa_slot *s)
 {
 	return dpa_op_props(s->opcode) & DPA_OPP_RESP;
 }
 
 bool dpa_room_waits(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s)
 {
-	return s->len && !dpa_foreign_room(qp, s->len) && !is_told(qp, peer, s) && !is_response(s);
+	return s->len && !dpa_foreign_room(qp, s->len) && !is_told(qp, peer, s) &&
+	       !is_response_entry(s);
 }
 
 bool dpa_room_refuses(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s)
@@ -256,7 +257,7 @@ bool dpa_room_refuses(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct 
 	const int32_t ahead = dpa_psn_diff(s->psn, qp->resp.epsn);
 	struct dpa_resp *r = &qp->resp;
 
-	if (!is_told(qp, peer, s) && is_response(s) && peer && !peer->wire && !dpa_lossy(qp))
+	if (!is_told(qp, peer, s) && is_response_entry(s) && peer && !peer->wire && !dpa_lossy(qp))
 		return s->len && qp->fq->leaving;
 	if (!is_told(qp, peer, s))
 		return s->len && !dpa_foreign_room(qp, s->len); /* off a wire: it comes again */
@@ -280,11 +281,11 @@ void dpa_room_send(struct dpa_hw_qp *qp)
 		return;
 	}
 	tx = &peer->tx[qp->lane];
-	if (r->full_due && put_word(qp, tx, DPA_LINK_ROOM, r->epsn, 0)) {
+	if (r->full_due && put_word_entry(qp, tx, DPA_LINK_ROOM, r->epsn, 0)) {
 		r->full_due = false;
 		sent = true;
 	}
-	if (r->room_due && !r->full_due && put_word(qp, tx, DPA_LINK_ROOM, r->epsn, 1)) {
+	if (r->room_due && !r->full_due && put_word_entry(qp, tx, DPA_LINK_ROOM, r->epsn, 1)) {
 		r->room_due = false;
 		sent = true;
 	}

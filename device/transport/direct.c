@@ -335,7 +335,7 @@ static void scatter_old(const struct op *o)
 }
 
 /* Returns 0 or an errno: ESTALE or EFAULT if a later operation may succeed. */
-static int carry_out(struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c, struct op *o)
+static int carry_out_op(struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c, struct op *o)
 {
 	const uint32_t idx = qp->req.send_idx, body = dpa_wqe_body(qp);
 	int ret = ESTALE;
@@ -378,7 +378,7 @@ static bool direct_one(struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c, uint3
 
 	if (!dpa_check_wqe(qp, qp->req.send_idx, c, &only) &&
 	    local_iov(qp, c, o.off, n, only, copy, iov, &o.cnt))
-		err = carry_out(qp, c, &o);
+		err = carry_out_op(qp, c, &o);
 	if (!err) {
 		qp->skip.fails = 0;
 		qp->part.off += n;

@@ -22,7 +22,7 @@ uint32_t dpa_of_rkey(uint32_t syn)
 }
 
 /* The rights that a request needs of its region. */
-static uint32_t access_of(uint16_t p, const struct dpa_slot *s)
+static uint32_t request_access_of(uint16_t p, const struct dpa_slot *s)
 {
 	if (p & DPA_OPP_FLUSH)
 		return dpa_flush_access(((const struct dpa_ext *)s->ext)->feth);
@@ -42,7 +42,7 @@ static void record_denied(struct dpa_hw_qp *qp, const struct dpa_slot *s, uint8_
 				.opcode = s->opcode,
 				.nak = code,
 				.reason = dpa_of_rkey(reason),
-				.access = access_of(p, s),
+				.access = request_access_of(p, s),
 				.va = first || atomic ? x->va : qp->resp.wr_va,
 				.len = atomic  ? 8
 				       : first ? x->dmalen
@@ -150,7 +150,8 @@ void dpa_on_read(struct dpa_hw_qp *qp, const struct dpa_slot *s, bool again)
  * the processor's atomics (direct/direct.h), and so does this.
  */
 /* IBA 9.4 (atomic-one), 9.9 (memory) */
-static int do_atomic(struct dpa_hw_qp *qp, const struct dpa_slot *s, uint64_t addr, uint64_t *orig)
+static int do_host_atomic(struct dpa_hw_qp *qp, const struct dpa_slot *s, uint64_t addr,
+			  uint64_t *orig)
 {
 	const struct dpa_ext *x = (const struct dpa_ext *)s->ext;
 	uint8_t op = s->opcode & (uint8_t)~DPA_BTH_TRANSPORT;
@@ -225,7 +226,7 @@ void dpa_on_atomic(struct dpa_hw_qp *qp, const struct dpa_slot *s)
 	}
 	f = dpa_foreign_of(qp->hw, x->rkey);
 	if (dpa_unlikely(f != NULL) ? begin_atomic(qp, s, f, addr)
-				    : do_atomic(qp, s, addr, &orig)) {
+				    : do_host_atomic(qp, s, addr, &orig)) {
 		r->rd_head--;
 		dpa_deny(qp, s, DPA_NAK_REM_ACCESS, DPA_SYN_LOCAL_FAULT);
 		return;
@@ -237,8 +238,8 @@ void dpa_on_atomic(struct dpa_hw_qp *qp, const struct dpa_slot *s)
 	r->msn = (r->msn + 1) & DPA_PSN_MASK;
 }
 
-static uint32_t put_word(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s,
-			 const uint8_t *payload, uint64_t addr)
+static uint32_t put_atomic_word(struct dpa_hw_qp *qp, struct dpa_peer *peer,
+				const struct dpa_slot *s, const uint8_t *payload, uint64_t addr)
 {
 	const bool plain = !dpa_foreign_of(qp->hw, ((const struct dpa_ext *)s->ext)->rkey);
 	uint64_t v, *word = plain ? dpa_share_word(qp->hw, addr) : NULL;
@@ -282,7 +283,7 @@ void dpa_on_atomic_write(struct dpa_hw_qp *qp, struct dpa_peer *peer, const stru
 		dpa_deny(qp, s, DPA_NAK_INV_REQ, DPA_REFUSED(DPA_CHECK_DEPTH));
 		return;
 	}
-	syn = put_word(qp, peer, s, payload, addr);
+	syn = put_atomic_word(qp, peer, s, payload, addr);
 	if (syn) {
 		r->rd_head--;
 		dpa_deny(qp, s, DPA_NAK_REM_ACCESS, syn);

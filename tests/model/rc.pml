@@ -550,7 +550,7 @@ inline rd_new(a, v, re) {
 	fi
 }
 
-/* do_atomic() */
+/* do_host_atomic() */
 inline do_atomic() {
 	mem++;
 	assert(mem <= ATOMS)
