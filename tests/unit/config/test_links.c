@@ -62,8 +62,8 @@ Test(links, texts)
 		"peer=,delay=5us",
 		"delay=5us+",
 		"delay=5us,seed=1+peer=192.0.2.7,delay=1us,seed=2",
-		"peer=192.0.2.1,delay=1us+peer=192.0.2.2,delay=1us+peer=192.0.2.3,delay=1us+"
-		"peer=192.0.2.4,delay=1us+delay=1us",
+		("peer=192.0.2.1,delay=1us+peer=192.0.2.2,delay=1us+peer=192.0.2.3,delay=1us+"
+		 "peer=192.0.2.4,delay=1us+delay=1us"),
 	};
 	struct dpa_link_spec l = {0}, again = {0};
 	char text[2 * DPA_LINK_TEXT];

@@ -58,12 +58,14 @@ Test(telemetry_real, a_fresh_adapter_has_two_algorithms)
 static pid_t start_changer(void)
 {
 	pid_t pid = fork();
+	const struct dpa_pcc_ops *ops;
 	void *port;
 
 	if (pid)
 		return pid;
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
-	for (const struct dpa_pcc_ops *ops = ops_of(&port); ops;) {
+	ops = ops_of(&port);
+	while (ops) {
 		ops->count(port, DCQCN, false);
 		ops->count(port, DCQCN, true);
 	}
