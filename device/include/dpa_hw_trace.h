@@ -155,6 +155,9 @@ static inline bool dpa_trace_or_meters(void)
  */
 uint64_t dpa_trace_now(void) __attribute__((cold));
 
+/* As dpa_trace_now(), for an event that is rare and is never skipped. */
+uint64_t dpa_trace_rare(void) __attribute__((cold));
+
 /* Ticks since `began`, at most UINT32_MAX. */
 uint32_t dpa_trace_since(uint64_t began) __attribute__((cold));
 

@@ -367,24 +367,39 @@ static bool is_skipped(uint64_t now)
 	return false;
 }
 
+static uint32_t read_trace_gate(void)
+{
+	return atomic_load_explicit(&dpa_trace_gate, memory_order_acquire) & ~DPA_TRACE_METERS;
+}
+
+/* False: this thread records nothing. */
+static bool has_trace_ring(uint32_t gate)
+{
+	if (!gate || !is_trace_ours())
+		return false;
+	if (dpa_unlikely(me.gate != gate))
+		join_timeline(gate);
+	return me.ring;
+}
+
 uint64_t dpa_trace_now(void)
 {
-	const uint32_t gate =
-		atomic_load_explicit(&dpa_trace_gate, memory_order_acquire) & ~DPA_TRACE_METERS;
+	const uint32_t gate = read_trace_gate();
 	uint64_t now;
 
 	if (me.skip && gate == me.gate) { /* first: it is the cost of most events */
 		me.skip--;
 		return 0;
 	}
-	if (!gate || !is_trace_ours())
-		return 0;
-	if (dpa_unlikely(me.gate != gate))
-		join_timeline(gate);
-	if (dpa_unlikely(!me.ring))
+	if (dpa_unlikely(!has_trace_ring(gate)))
 		return 0;
 	now = read_ticks();
 	return !(gate & GATE_ALL) && is_skipped(now) ? 0 : now;
+}
+
+uint64_t dpa_trace_rare(void)
+{
+	return has_trace_ring(read_trace_gate()) ? read_ticks() : 0;
 }
 
 uint32_t dpa_trace_since(uint64_t began)

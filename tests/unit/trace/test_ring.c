@@ -152,6 +152,28 @@ Test(trace_ring, some_events_are_skipped_and_counted_when_there_are_many)
 	cr_expect_leq(got + skipped, n + 128, "up to a leap is counted ahead");
 }
 
+/* As an injected failure among very many packets. */
+Test(trace_ring, rare_events_are_not_skipped)
+{
+	struct dpa_trace_shm *shm = begin(DPA_TRACE_SOME, true);
+	uint64_t tail = 0, lost = 0;
+	struct trace_event e;
+	uint32_t rare = 0;
+
+	for (uint32_t i = 0; i < 1000000; i++) {
+		put_number(i);
+		if (i % 10000 == 0)
+			dpa_trace_at(dpa_trace_rare(), DPA_TRACE_INJECT, 0, 0, i, 0, 0, 0);
+		while (trace_ring_read(&shm->ring[0], &tail, &e, 1, &lost))
+			rare += e.kind == DPA_TRACE_INJECT;
+	}
+	cr_expect_eq(lost, 0u);
+	cr_expect_gt(dpa_trace_sums().skipped, 0u);
+	cr_expect_eq(rare, 100u);
+	dpa_trace_set(DPA_TRACE_OFF, false);
+	cr_expect_eq(dpa_trace_rare(), 0u);
+}
+
 /* ------------------------------------------------------------------- processes */
 
 Test(trace_ring, a_forked_child_records_nothing)
