@@ -86,6 +86,7 @@ bool rp_load(struct rp *rp, const uint8_t *file, size_t n)
 	uint64_t first = 0, ns = 0;
 	struct dpa_pcap_rec r;
 	struct dpa_pcap f;
+	bool begun = false;
 	uint32_t no = 0;
 	int rc = 0;
 
@@ -94,8 +95,12 @@ bool rp_load(struct rp *rp, const uint8_t *file, size_t n)
 		return false;
 	}
 	while (!rp_halted(rp) && (rc = dpa_pcap_next(&f, &r)) == 1) {
-		if (!no++)
+		no++;
+		if (r.link == DPA_PCAP_JOURNAL)
+			continue;
+		if (!begun)
 			first = r.ns;
+		begun = true;
 		if (r.ns > first + ns) /* a packet without time has that of the one before */
 			ns = r.ns - first;
 		if (rp->npkt == MOST_PACKETS) {

@@ -23,14 +23,21 @@
 #define CALLS (1u << DPA_INJECT_CALL)
 
 _Static_assert(DPA_BOARD_INJECT_RULES == DPA_INJECT_RULES, "a count for each rule");
+_Static_assert(DPA_INJECT_CALLS_MAX <= 256 && DPA_INJECT_LINES <= 128, "extra of DPA_TRACE_INJECT");
 
 /* The timeline's point: of a call, or of the device itself. */
 static void trace_failure(const struct dpa_inject_query *q)
 {
 	const bool call = q->line == DPA_INJECT_CALL || q->line == DPA_INJECT_CM;
 
-	dpa_trace_event(DPA_TRACE_INJECT, 0, call ? DPA_TRACE_VERB : DPA_TRACE_COMPLETION, q->qpn,
-			q->line, 0, 0);
+	const uint32_t extra =
+		(q->early ? DPA_TRACE_EARLY : 0) | (uint32_t)q->line << 8 | (uint32_t)q->rule->call;
+	const uint64_t now = dpa_trace_rare();
+
+	if (now)
+		dpa_trace_at(now, DPA_TRACE_INJECT, (uint16_t)extra,
+			     call ? DPA_TRACE_VERB : DPA_TRACE_COMPLETION, q->qpn,
+			     (uint32_t)q->number, (uint32_t)q->rule->effect, q->rule->time);
 }
 
 /* With the lock of the rules held. */
@@ -40,7 +47,9 @@ static void report_failure(void *arg, const char *line, const struct dpa_inject_
 
 	if (dpa_trace_is_on())
 		trace_failure(q);
-	dpa_log(hw, DPA_LOG_WARN, "%s", line);
+	dpa_inspect_failure(hw, line, q->early ? dpa_now_ns() - q->early : 0);
+	if (!q->early)
+		dpa_log(hw, DPA_LOG_WARN, "%s", line);
 }
 
 /* The data path looks at the rules only while there are rules for it. */

@@ -74,7 +74,11 @@ enum dpa_trace_kind {
 	 * communication id of the peer, or 0; of an event its status
 	 */
 	DPA_TRACE_CM,
-	/* A fault was injected. code: enum dpa_trace_fault; object: QPN, 0: unknown; x: detail */
+	/*
+	 * A fault was injected. code: enum dpa_trace_fault; object: QPN, 0: unknown. Of a packet x:
+	 * bits of its faults. Of a rule extra: DPA_TRACE_EARLY or 0, line << 8 | call; x:
+	 * number of the match; y: effect; z: ns, the time of the rule (struct dpa_inject_rule)
+	 */
 	DPA_TRACE_INJECT,
 	/*
 	 * Device code of the DPA: an event when it has ended, and, where no event is skipped, one
@@ -97,6 +101,8 @@ enum dpa_trace_kind {
 };
 
 #define DPA_TRACE_BLUEFLAME 1u
+/* It failed before the device was open, and is recorded now. */
+#define DPA_TRACE_EARLY	    0x8000u
 
 enum dpa_trace_sleeper { DPA_TRACE_EU, DPA_TRACE_PROGRESS, DPA_TRACE_WAITER };
 /* Up to DPA_TRACE_PACKET: what happened to a packet, in the order of enum dpa_fault_kind. */

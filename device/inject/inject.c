@@ -12,8 +12,9 @@
 #include "util/clock.h"
 #include "util/lock.h"
 
-#define NEWS	8u  /* lines that a capture has not taken yet */
+#define EARLY	8u  /* failures before the device is open; older ones are forgotten */
 #define EVENTS	16u /* events that wait for the progress thread; others are lost */
+#define LINE	96u /* about a failure */
 #define LASTING 3u  /* types of events that last: none is lost, each waits once */
 
 _Atomic uint32_t dpa_hw_injects;
@@ -37,8 +38,12 @@ static struct {
 		uint64_t ns;
 	} raised[EVENTS + LASTING];
 	uint32_t nraised;
-	uint32_t first, num; /* of news, a ring */
-	char news[NEWS][96];
+	uint32_t nearly;
+	struct {
+		struct dpa_inject_query q;
+		struct dpa_inject_rule rule;
+		char line[LINE];
+	} early[EARLY]; /* the oldest one first */
 } table;
 static struct {
 	/* Written once, with the path (release, under table.lock), read before it (acquire). */
@@ -46,8 +51,8 @@ static struct {
 	char path[256];
 	_Atomic uint32_t seen[DPA_INJECT_CALLS_MAX];
 } record;
-static _Atomic uint32_t any_news, any_raised; /* hints */
-static _Atomic uint64_t gone_until;	      /* ns; 0: it never was */
+static _Atomic uint32_t any_raised; /* a hint */
+static _Atomic uint64_t gone_until; /* ns; 0: it never was */
 
 static bool rule_matches(const struct dpa_inject_rule *r, const struct dpa_inject_query *q)
 {
@@ -114,30 +119,44 @@ static void show_counts(uint32_t i)
 	atomic_store_explicit(&table.shown[i].fired, table.count[i].fired, memory_order_relaxed);
 }
 
-static void add_news(const char *line)
+static void keep_early(const char *line, const struct dpa_inject_query *q, uint64_t now)
 {
-	if (table.num == NEWS) { /* the oldest one goes */
-		table.first++;
-		table.num--;
+	if (table.nearly == EARLY)
+		memmove(table.early, table.early + 1, --table.nearly * sizeof(table.early[0]));
+	table.early[table.nearly].q = *q;
+	table.early[table.nearly].q.early = now;
+	table.early[table.nearly].rule = *q->rule;
+	snprintf(table.early[table.nearly++].line, LINE, "%s", line);
+}
+
+/* The rules may be others by now: each has a copy of its own. */
+static void report_early(void)
+{
+	for (uint32_t i = 0; i < table.nearly; i++) {
+		table.early[i].q.rule = &table.early[i].rule;
+		table.report(table.arg, table.early[i].line, &table.early[i].q);
 	}
-	snprintf(table.news[(table.first + table.num++) % NEWS], sizeof(table.news[0]), "%s", line);
-	atomic_store_explicit(&any_news, 1, memory_order_relaxed);
+	table.nearly = 0;
 }
 
 /* Context: the lock. */
-static void record_failure(uint32_t i, const struct dpa_inject_query *q)
+static void record_failure(uint32_t i, struct dpa_inject_query *q, uint64_t now)
 {
-	char line[96], rule[160], qp[24] = "";
+	char line[LINE], rule[160], qp[24] = "";
 
-	dpa_inject_rule_text(&table.spec.rule[i], rule, sizeof(rule));
+	q->rule = &table.spec.rule[i];
+	q->number = table.count[i].seen;
+	dpa_inject_rule_text(q->rule, rule, sizeof(rule));
 	if (q->qpn)
 		snprintf(qp, sizeof(qp), " at QP 0x%06x", q->qpn);
 	snprintf(line, sizeof(line), "injected: %.*s, number %llu%s", (int)strcspn(rule, ","), rule,
-		 (unsigned long long)table.count[i].seen, qp);
-	add_news(line);
-	if (table.report)
+		 (unsigned long long)q->number, qp);
+	if (table.report) {
 		table.report(table.arg, line, q);
-	else if (table.log)
+		return;
+	}
+	keep_early(line, q, now);
+	if (table.log)
 		table.log(DPA_LOG_WARN, line);
 }
 
@@ -152,8 +171,7 @@ static void ask_rules(struct dpa_inject_query *q, uint64_t now)
 			continue;
 		if (count_match(i, now) && !q->rule) {
 			begin_failure(i, now);
-			q->rule = r;
-			record_failure(i, q);
+			record_failure(i, q, now);
 		}
 		show_counts(i);
 	}
@@ -286,6 +304,7 @@ void dpa_inject_bind(dpa_inject_report_fn *report, void *arg)
 	dpa_spin_lock(&table.lock);
 	table.report = report;
 	table.arg = arg;
+	report_early();
 	dpa_spin_unlock(&table.lock);
 }
 
@@ -311,7 +330,6 @@ void dpa_inject_forked(void)
 	memset(&table, 0, sizeof(table));
 	memset((void *)record.seen, 0, sizeof(record.seen));
 	atomic_store_explicit(&dpa_hw_injects, 0, memory_order_relaxed);
-	atomic_store_explicit(&any_news, 0, memory_order_relaxed);
 	dpa_inject_leave(0);
 }
 
@@ -485,7 +503,7 @@ int dpa_inject_timed(uint64_t now, uint64_t *ns)
 		table.count[i].seen = table.count[i].fired = table.count[i].begun = 1;
 		type = r->effect;
 		*ns = r->time;
-		record_failure(i, &(struct dpa_inject_query){.line = r->line});
+		record_failure(i, &(struct dpa_inject_query){.line = r->line}, now);
 		show_counts(i);
 	}
 	dpa_spin_unlock(&table.lock);
@@ -507,23 +525,4 @@ uint64_t dpa_inject_due(void)
 	}
 	dpa_spin_unlock(&table.lock);
 	return due;
-}
-
-/* --------------------------------------------------------------------- captures */
-
-bool dpa_inject_news(char *line, size_t len)
-{
-	bool there;
-
-	if (dpa_likely(!atomic_load_explicit(&any_news, memory_order_relaxed)))
-		return false;
-	dpa_spin_lock(&table.lock);
-	there = table.num;
-	if (there) {
-		snprintf(line, len, "%s", table.news[table.first++ % NEWS]);
-		table.num--;
-	}
-	atomic_store_explicit(&any_news, table.num != 0, memory_order_relaxed);
-	dpa_spin_unlock(&table.lock);
-	return there;
 }

@@ -25,7 +25,8 @@ struct dpa_inject_cqe {
 
 /*
  * Receives a line about each failure, and what has failed, with the lock held: it calls nothing of
- * this file. Of the device while it is open.
+ * this file. Of the device while it is open. First it gets the last failures from before, which the
+ * log has already.
  */
 struct dpa_inject_query;
 typedef void dpa_inject_report_fn(void *arg, const char *line, const struct dpa_inject_query *q);
@@ -89,11 +90,5 @@ void dpa_inject_leave(uint64_t until);
 int dpa_inject_timed(uint64_t now, uint64_t *ns);
 /* ns: when the next of them is due; UINT64_MAX: none. */
 uint64_t dpa_inject_due(void);
-
-/*
- * Take the line about the oldest failure that no capture has yet. False: there is none. Cheap
- * without one.
- */
-bool dpa_inject_news(char *line, size_t len);
 
 #endif

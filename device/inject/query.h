@@ -14,7 +14,10 @@ struct dpa_inject_query {
 	int to, op; /* DPA_INJECT_ANY: it has none */
 	uint64_t size;
 	uint32_t qpn;
-	const struct dpa_inject_rule *rule; /* that fired */
+	/* of the rule that fired: */
+	const struct dpa_inject_rule *rule;
+	uint64_t number; /* of the match */
+	uint64_t early;	 /* ns: the device was not open then; 0: it was */
 };
 
 /*

@@ -19,7 +19,6 @@
 #include "ctx/hw.h"
 #include "util/sys.h"
 #include "inspect/capture.h"
-#include "inject/inject.h"
 #include "inspect/feed.h"
 #include "inspect/fault.h"
 #include "wire/pcap.h"
@@ -33,7 +32,8 @@ struct dpa_capture {
 	dpa_spin_t lock; /* protects the following */
 	struct dpa_kept_fd file, sock;
 	struct dpa_capture_ring *ring;
-	uint64_t lost; /* frames lost since the last block was written */
+	uint64_t lost; /* blocks lost since the last packet was written */
+	char comm[16];
 	char who[40];
 	uint8_t block[DPA_CAPTURE_BLOCK];
 };
@@ -41,12 +41,11 @@ struct dpa_capture {
 int dpa_capture_new(struct dpa_hw *hw, struct dpa_capture **out)
 {
 	struct dpa_capture *c = calloc(1, sizeof(*c));
-	char comm[16] = "";
 
 	if (!c)
 		return ENOMEM;
-	prctl(PR_GET_NAME, comm);
-	snprintf(c->who, sizeof(c->who), "%.15s[%d]", comm, (int)hw->pid);
+	prctl(PR_GET_NAME, c->comm);
+	snprintf(c->who, sizeof(c->who), "%.15s[%d]", c->comm, (int)hw->pid);
 	c->hw = hw;
 	c->file.fd = c->sock.fd = -1;
 	*out = c;
@@ -207,8 +206,8 @@ void dpa_capture_check(struct dpa_capture *c)
 	dpa_spin_unlock(&c->lock);
 }
 
-/* Context: c->lock. The tool's words are checked before they are used. */
-static void to_tool(struct dpa_capture *c, uint32_t n)
+/* Context: c->lock. The tool's words are checked before they are used. False: no room. */
+static bool to_tool(struct dpa_capture *c, uint32_t n)
 {
 	struct dpa_capture_ring *r = c->ring;
 	uint64_t head = atomic_load_explicit(&r->head, memory_order_relaxed);
@@ -219,14 +218,13 @@ static void to_tool(struct dpa_capture *c, uint32_t n)
 		c->lost++;
 		dpa_stat_add(&r->lost, 1);
 		dpa_count(c->hw, DPA_CNT_capture_lost, 1);
-		return;
+		return false;
 	}
 	part = part < n ? part : n;
 	memcpy(r->data + at, c->block, part);
 	memcpy(r->data, c->block + part, n - part);
-	dpa_stat_add(&r->packets, 1);
-	c->lost = 0;
 	atomic_store_explicit(&r->head, head + n, memory_order_release);
+	return true;
 }
 
 /* ------------------------------------------------------------------- frames */
@@ -257,17 +255,14 @@ static void solve_id(const struct dpa_frame *f, struct dpa_roce_net *net)
 void dpa_capture_frame(struct dpa_capture *c, enum dpa_inspect_at at, const struct dpa_frame *f)
 {
 	struct dpa_roce_net net = f->net;
-	char text[192], lost[40] = "", line[96], news[100] = "";
+	char text[192], lost[40] = "";
 	uint32_t n;
 
 	solve_id(f, &net);
 	dpa_spin_lock(&c->lock);
 	if (c->lost)
 		snprintf(lost, sizeof(lost), ", %llu lost before", (unsigned long long)c->lost);
-	if (dpa_inject_news(line, sizeof(line)))
-		snprintf(news, sizeof(news), ", %s", line);
-	snprintf(text, sizeof(text), "%s %s%s%s", c->who, at == DPA_AT_SHM ? "shm" : "udp", lost,
-		 news);
+	snprintf(text, sizeof(text), "%s %s%s", c->who, at == DPA_AT_SHM ? "shm" : "udp", lost);
 	n = dpa_pcapng_packet(c->block, sizeof(c->block), capture_wall_ns(),
 			      at == DPA_AT_TX ? DPA_PCAPNG_OUT : DPA_PCAPNG_IN, text, &net, f->p,
 			      f->n);
@@ -275,11 +270,27 @@ void dpa_capture_frame(struct dpa_capture *c, enum dpa_inspect_at at, const stru
 		dpa_count(c->hw, DPA_CNT_capture_packets, 1);
 		if (c->file.fd >= 0)
 			write_block_to_file(c, n);
-		if (c->ring)
-			to_tool(c, n);
+		if (c->ring && to_tool(c, n)) {
+			dpa_stat_add(&c->ring->packets, 1);
+			c->lost = 0;
+		}
 	} else { /* exceeds every packet */
 		c->lost++;
 		dpa_count(c->hw, DPA_CNT_capture_lost, 1);
 	}
+	dpa_spin_unlock(&c->lock);
+}
+
+void dpa_capture_failure(struct dpa_capture *c, const char *line, uint64_t ago)
+{
+	uint32_t n;
+
+	dpa_spin_lock(&c->lock);
+	n = dpa_pcapng_entry(c->block, sizeof(c->block), capture_wall_ns() - ago, c->comm,
+			     (uint32_t)c->hw->pid, line);
+	if (c->file.fd >= 0)
+		write_block_to_file(c, n);
+	if (c->ring)
+		to_tool(c, n);
 	dpa_spin_unlock(&c->lock);
 }

@@ -5,7 +5,7 @@
  *
  * The tool listens on an abstract socket with a random name and puts the name on the board. Each
  * process connects and sends one message: struct dpa_capture_hello with the memfd of a ring. The
- * ring holds whole Enhanced Packet Blocks, back to back. The process never waits for room: it drops
+ * ring holds whole Enhanced Packet Blocks and systemd Journal Export Blocks, back to back. The process never waits for room: it drops
  * a block that does not fit and counts it. Either end closes the connection when it is done; the
  * tool still reads the blocks that are in the ring then.
  */
@@ -61,5 +61,7 @@ bool dpa_capture_on(struct dpa_capture *c);
 void dpa_capture_check(struct dpa_capture *c);
 /* Context: any thread; locks may be held. */
 void dpa_capture_frame(struct dpa_capture *c, enum dpa_inspect_at at, const struct dpa_frame *f);
+/* An injected failure, `ago` ns before now. Context: any thread; locks may be held. */
+void dpa_capture_failure(struct dpa_capture *c, const char *line, uint64_t ago);
 
 #endif

@@ -35,6 +35,12 @@ static void emit_shown(struct dpa_hw *hw, const struct dpa_shown *s)
 	s->emit(s->arg, &s->f);
 }
 
+void dpa_inspect_failure(struct dpa_hw *hw, const char *line, uint64_t ago)
+{
+	if (is_captured(hw))
+		dpa_capture_failure(hw->insp->capture, line, ago);
+}
+
 bool dpa_inspect_new_due(struct dpa_hw *hw, struct dpa_fault *q)
 {
 	uint64_t was = atomic_load_explicit(&hw->inspect_due, memory_order_relaxed);

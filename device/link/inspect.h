@@ -31,6 +31,8 @@ bool dpa_inspect_wants_ticks(struct dpa_hw *hw);
  * Context: no lock held.
  */
 void dpa_inspect_inject(struct dpa_hw *hw, bool on, bool peers);
+/* A capture records that something failed on request, `ago` ns before now. Any thread, any lock. */
+void dpa_inspect_failure(struct dpa_hw *hw, const char *line, uint64_t ago);
 /*
  * An injected failure takes the port of this process down, or no longer. `dpactl port` does the same
  * for all processes of the adapter: the port is up if neither does. While it is down packets are lost on

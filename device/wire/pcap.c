@@ -13,7 +13,7 @@
 #define MAX_FRAME  (1 << 20) /* no captured frame is larger: a greater length is damage */
 #define NS_PER_S   1000000000u
 
-enum { BLOCK_SHB = 0x0a0d0d0a, BLOCK_IDB = 1, BLOCK_SPB = 3, BLOCK_EPB = 6 };
+enum { BLOCK_SHB = 0x0a0d0d0a, BLOCK_IDB = 1, BLOCK_SPB = 3, BLOCK_EPB = 6, BLOCK_JOURNAL = 9 };
 enum { OPT_END, OPT_TSRESOL = 9, OPT_TSOFFSET = 14 };
 enum { SHB_MIN = 28, IDB_MIN = 20, SPB_MIN = 16, EPB_MIN = 32, BLOCK_MIN = 12 };
 
@@ -202,6 +202,42 @@ static int read_spb(struct dpa_pcap *f, const uint8_t *b, uint32_t len, struct d
 	return 1;
 }
 
+const char *dpa_pcap_journal(const struct dpa_pcap_rec *r, const char *field, size_t *n)
+{
+	const size_t len = strlen(field);
+	const char *p = (const char *)r->p, *end = p + r->n, *line;
+
+	for (; p < end; p = line + 1) {
+		line = memchr(p, '\n', (size_t)(end - p));
+		if (!line)
+			line = end;
+		if ((size_t)(line - p) > len && !memcmp(p, field, len) && p[len] == '=') {
+			*n = (size_t)(line - p) - len - 1;
+			return p + len + 1;
+		}
+	}
+	return NULL;
+}
+
+/* Its time has 1 us. */
+static int read_journal(const uint8_t *b, uint32_t len, struct dpa_pcap_rec *r)
+{
+	const char *us;
+	size_t n;
+
+	r->p = b + 8;
+	r->n = r->len = len - BLOCK_MIN;
+	while (r->n && !r->p[r->n - 1]) /* the padding */
+		r->len = --r->n;
+	r->link = DPA_PCAP_JOURNAL;
+	r->ns = 0;
+	us = dpa_pcap_journal(r, "__REALTIME_TIMESTAMP", &n);
+	for (size_t i = 0; us && i < n && i < 16 && us[i] >= '0' && us[i] <= '9'; i++)
+		r->ns = r->ns * 10 + (uint64_t)(us[i] - '0');
+	r->ns *= 1000;
+	return 1;
+}
+
 /* A section begins: its byte order applies to the block's own length, too. */
 static int read_shb(struct dpa_pcap *f, const uint8_t *b, size_t left)
 {
@@ -221,7 +257,7 @@ static int read_shb(struct dpa_pcap *f, const uint8_t *b, size_t left)
 	return 0;
 }
 
-/* Reads one block. 1: a packet is in *r; 0: it has none; -1: damaged. */
+/* Reads one block. 1: a packet or an entry is in *r; 0: it has none; -1: damaged. */
 static int next_block(struct dpa_pcap *f, struct dpa_pcap_rec *r)
 {
 	const uint8_t *b = f->p + f->at;
@@ -247,6 +283,8 @@ static int next_block(struct dpa_pcap *f, struct dpa_pcap_rec *r)
 		rc = read_epb(f, b, len, r);
 	else if (type == BLOCK_SPB)
 		rc = read_spb(f, b, len, r);
+	else if (type == BLOCK_JOURNAL)
+		rc = read_journal(b, len, r);
 	if (rc < 0)
 		return rc;
 	r->at = f->at;

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /*
  * pcap.h - packet files. Reading: pcap (both byte orders, microseconds and nanoseconds) and pcapng
- * (both byte orders; section, interface, enhanced and simple packet blocks), Ethernet with VLAN
- * tags, raw IP, Linux "cooked" v1 and v2, BSD loopback. Writing: pcapng of raw IP. Works on bytes
- * in memory: no allocation, no system call; reads nothing beyond the given length.
+ * (both byte orders; section, interface, enhanced and simple packet blocks, entries of a systemd
+ * journal), Ethernet with VLAN tags, raw IP, Linux "cooked" v1 and v2, BSD loopback. Writing: pcapng
+ * of raw IP. Works on bytes in memory: no allocation, no system call; reads nothing beyond the given
+ * length.
  */
 #ifndef DPA_PCAP_H
 #define DPA_PCAP_H
@@ -29,18 +30,26 @@ struct dpa_pcap {
 	} ifs[DPA_PCAP_IFS];
 };
 
+#define DPA_PCAP_JOURNAL 0xffffu /* as link: no frame, but the text of an entry of a journal */
+
 struct dpa_pcap_rec {
 	size_t at;	  /* offset of the record in the file */
 	uint64_t ns;	  /* since 1970; 0: a simple packet block, which has no time */
-	uint16_t link;	  /* LINKTYPE_ */
+	uint16_t link;	  /* LINKTYPE_, or DPA_PCAP_JOURNAL */
 	const uint8_t *p; /* the frame, as far as it was captured */
 	uint32_t n, len;  /* bytes captured; bytes that it had */
 };
 
 /* False: the file is of neither format (f->why, f->at). */
 bool dpa_pcap_open(struct dpa_pcap *f, const uint8_t *p, size_t n);
-/* 1: a packet; 0: the end; -1: the file is damaged or cut off at f->at, f->why has the reason. */
+/* 1: a packet or an entry; 0: the end; -1: the file is damaged or cut off at f->at, f->why has the reason. */
 int dpa_pcap_next(struct dpa_pcap *f, struct dpa_pcap_rec *r);
+
+/*
+ * Return the value of a field of an entry ("MESSAGE"), and its length in *n; NULL: it has none. The
+ * bytes may be any but a line's end.
+ */
+const char *dpa_pcap_journal(const struct dpa_pcap_rec *r, const char *field, size_t *n);
 
 enum dpa_pcap_kind {
 	DPA_PCAP_ROCE,	/* net, *udp and *n are filled */
@@ -76,6 +85,14 @@ uint32_t dpa_pcapng_begin(uint8_t *buf, uint32_t room, const char *ifname, const
 uint32_t dpa_pcapng_packet(uint8_t *buf, uint32_t room, uint64_t ns, enum dpa_pcapng_dir dir,
 			   const char *comment, const struct dpa_roce_net *net, const uint8_t *p,
 			   uint32_t n);
+#define DPA_PCAPNG_ENTRY_MAX 512
+/*
+ * Write an entry of a systemd journal (block type 9): Wireshark shows it as a row among the packets,
+ * other readers skip it. ns: since 1970. program, message: longer ones are cut; control characters
+ * become blanks.
+ */
+uint32_t dpa_pcapng_entry(uint8_t *buf, uint32_t room, uint64_t ns, const char *program,
+			  uint32_t pid, const char *message);
 /*
  * Write the IP and UDP headers of n bytes of UDP payload as on the wire: IPv4 checksum valid, UDP
  * checksum 0 (RoCEv2 has the ICRC). Returns 28 or 48, the bytes written to hdr (DPA_RAW_MAX_HDR).

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* pcap_write.c - writes packets as blocks of a pcapng file, in this machine's byte order. */
+#include <stdio.h>
 #include "ops.h"
 #include "pcap.h"
 
@@ -7,6 +8,7 @@ enum {
 	BLOCK_SHB = 0x0a0d0d0a,
 	BLOCK_IDB = 1,
 	BLOCK_EPB = 6,
+	BLOCK_JOURNAL = 9,
 	OPT_END = 0,
 	OPT_COMMENT = 1,
 	OPT_EPB_FLAGS = 2,
@@ -63,6 +65,16 @@ static uint8_t *put_end(uint8_t *p, uint8_t *start)
 	return put_u32(p, (uint32_t)(p - start) + 4);
 }
 
+/* Copies text, cut to `room`, without control characters: they would end the field. */
+static void copy_plain(char *to, size_t room, const char *text)
+{
+	size_t n = 0;
+
+	for (; text[n] && n + 1 < room; n++)
+		to[n] = (unsigned char)text[n] < ' ' ? ' ' : text[n];
+	to[n] = '\0';
+}
+
 uint32_t dpa_pcapng_begin(uint8_t *buf, uint32_t room, const char *ifname, const char *app)
 {
 	const uint8_t nano = 9;
@@ -101,6 +113,27 @@ uint32_t dpa_pcapng_packet(uint8_t *buf, uint32_t room, uint64_t ns, enum dpa_pc
 	if (dir)
 		q = put_opt(q, OPT_EPB_FLAGS, &flags, 4);
 	return (uint32_t)(put_end(q, buf) - buf);
+}
+
+uint32_t dpa_pcapng_entry(uint8_t *buf, uint32_t room, uint64_t ns, const char *program,
+			  uint32_t pid, const char *message)
+{
+	char text[DPA_PCAPNG_ENTRY_MAX - 16], who[32], what[256];
+	uint32_t len;
+	uint8_t *p;
+	int n;
+
+	if (room < DPA_PCAPNG_ENTRY_MAX)
+		return 0;
+	copy_plain(who, sizeof(who), program);
+	copy_plain(what, sizeof(what), message);
+	n = snprintf(text, sizeof(text),
+		     "__REALTIME_TIMESTAMP=%llu\nMESSAGE=%s\nPRIORITY=4\n"
+		     "SYSLOG_IDENTIFIER=%s\n_PID=%u\n\n",
+		     (unsigned long long)(ns / 1000), what, who, pid);
+	len = 12 + pcap_pad4((uint32_t)n);
+	p = put_u32(put_u32(buf, BLOCK_JOURNAL), len);
+	return (uint32_t)(put_u32(put_padded(p, text, (uint32_t)n), len) - buf);
 }
 
 static uint16_t ip_sum(const uint8_t *p)

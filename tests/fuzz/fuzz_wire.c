@@ -101,6 +101,14 @@ static void write_again(const struct dpa_pcap_rec *r, const struct dpa_roce_net 
 	free(buf);
 }
 
+static void entry(const struct dpa_pcap_rec *r)
+{
+	size_t n = 0;
+	const char *text = dpa_pcap_journal(r, "MESSAGE", &n);
+
+	MUST(!text || (text >= (const char *)r->p && text + n <= (const char *)r->p + r->n));
+}
+
 static void file(const uint8_t *data, size_t size)
 {
 	struct dpa_roce_net net;
@@ -114,6 +122,8 @@ static void file(const uint8_t *data, size_t size)
 	if (dpa_pcap_open(&f, data, size))
 		while ((rc = dpa_pcap_next(&f, &r)) == 1) {
 			MUST(r.p >= data && r.p + r.n <= data + size && r.at < size);
+			if (r.link == DPA_PCAP_JOURNAL)
+				entry(&r);
 			if (dpa_pcap_udp(&r, &net, &p, &n, &why) != DPA_PCAP_ROCE)
 				continue;
 			MUST(p >= r.p && p + n <= r.p + r.n);

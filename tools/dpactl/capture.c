@@ -22,7 +22,8 @@
 #define LOOK_NS	    5000000ull /* between two looks at the rings */
 #define FAREWELL_NS 2000000000ull
 #define EPB	    6u
-#define EPB_MIN	    32u
+#define EPB_MIN	    32u /* no entry is shorter, either */
+#define JOURNAL	    9u	/* an injected failure */
 
 struct source {
 	int fd; /* -1: it has hung up, what is in the ring still counts */
@@ -87,8 +88,8 @@ static void hear_source(struct source *s)
 
 /* ------------------------------------------------------------------ packets */
 
-/* Length of the block at p if it is a whole packet block, else 0. */
-static uint32_t block_len(const uint8_t *p, uint64_t n)
+/* Length of the block at p if it is a whole one of a known type, else 0. */
+static uint32_t block_len(const uint8_t *p, uint64_t n, bool *packet)
 {
 	uint32_t type, len, again;
 
@@ -96,7 +97,9 @@ static uint32_t block_len(const uint8_t *p, uint64_t n)
 		return 0;
 	memcpy(&type, p, 4);
 	memcpy(&len, p + 4, 4);
-	if (type != EPB || len < EPB_MIN || len % 4 || len > DPA_CAPTURE_BLOCK || len > n)
+	*packet = type == EPB;
+	if ((type != EPB && type != JOURNAL) || len < EPB_MIN || len % 4 ||
+	    len > DPA_CAPTURE_BLOCK || len > n)
 		return 0;
 	memcpy(&again, p + len - 4, 4);
 	return again == len ? len : 0;
@@ -117,7 +120,8 @@ static bool drain_source(struct capture *k, struct source *s)
 	memcpy(k->buf + part, r->data, n - part);
 	atomic_store_explicit(&r->tail, tail + n, memory_order_release);
 	while (off < n) {
-		uint32_t len = block_len(k->buf + off, n - off);
+		bool packet;
+		uint32_t len = block_len(k->buf + off, n - off, &packet);
 
 		if (!len)
 			return false;
@@ -126,7 +130,7 @@ static bool drain_source(struct capture *k, struct source *s)
 		if (fwrite(k->buf + off, len, 1, k->out) != 1)
 			die(EXIT_NONE, "cannot write %s: %s", k->c->to, strerror(errno));
 		off += len;
-		k->packets++;
+		k->packets += packet;
 		k->bytes += len;
 	}
 	return true;

@@ -35,6 +35,7 @@ struct entry {
 struct tally {
 	uint32_t roce, other, malformed, bad_icrc;
 	struct json_object *packets; /* NULL: text output */
+	struct json_object *journal;
 };
 
 static void load_packet_file(struct file *f, const char *path)
@@ -298,6 +299,45 @@ static struct json_object *entry_json(const struct entry *e)
 	return o;
 }
 
+/* ---- Entries of a journal: what dpa0 injected, or what another recorder noted */
+
+/* A field as text for a terminal. */
+static const char *journal_text(const struct dpa_pcap_rec *r, const char *field, char *buf,
+				size_t room)
+{
+	size_t n = 0;
+	const char *v = dpa_pcap_journal(r, field, &n);
+
+	n = n < room ? n : room - 1;
+	for (size_t i = 0; i < n; i++)
+		buf[i] = (unsigned char)v[i] < ' ' || v[i] == 127 ? '?' : v[i];
+	buf[n] = '\0';
+	return buf;
+}
+
+static void decode_entry(const struct entry *e, struct tally *t)
+{
+	struct json_object *o;
+	char when[64], program[64], pid[16], text[256];
+
+	journal_text(&e->rec, "SYSLOG_IDENTIFIER", program, sizeof(program));
+	journal_text(&e->rec, "_PID", pid, sizeof(pid));
+	journal_text(&e->rec, "MESSAGE", text, sizeof(text));
+	if (!t->packets) {
+		time_text(e->rec.ns, when, sizeof(when));
+		printf("%u  %s.%09u  %s[%s]  %s\n", e->no, when,
+		       (unsigned int)(e->rec.ns % NS_PER_S), program, pid, text);
+		return;
+	}
+	o = json_object_new_object();
+	json_add_num(o, "number", e->no);
+	json_add_num(o, "time_ns", e->rec.ns);
+	json_add(o, "program", program);
+	json_add_num(o, "pid", strtoul(pid, NULL, 10));
+	json_add(o, "message", text);
+	json_object_array_add(t->journal, o);
+}
+
 /* ---- All of them */
 
 static void decode_one_packet(struct entry *e, struct tally *t)
@@ -343,12 +383,14 @@ static void print_summary(const struct tally *t, const struct dpa_pcap *f, bool 
 		json_add_num(o, "file_error_at", f->at);
 	}
 	json_object_object_add(o, "packets", t->packets);
+	json_object_object_add(o, "journal", t->journal);
 	print_json(o);
 }
 
 void cmd_decode(struct ctl *c)
 {
-	struct tally t = {.packets = c->json ? json_object_new_array() : NULL};
+	struct tally t = {.packets = c->json ? json_object_new_array() : NULL,
+			  .journal = c->json ? json_object_new_array() : NULL};
 	struct file file = {0};
 	struct dpa_pcap f;
 	uint32_t no = 0;
@@ -363,7 +405,10 @@ void cmd_decode(struct ctl *c)
 		rc = dpa_pcap_next(&f, &e.rec);
 		if (rc <= 0)
 			break;
-		decode_one_packet(&e, &t);
+		if (e.rec.link == DPA_PCAP_JOURNAL)
+			decode_entry(&e, &t);
+		else
+			decode_one_packet(&e, &t);
 	}
 	print_summary(&t, &f, rc < 0);
 	if (rc < 0) {

@@ -7,7 +7,8 @@ slices are paired and nested, arrows lead from an earlier to a later moment.
 CHECK: names NAME... (events), whole OPCODE N (at least N WQEs of it have all stages from post to
 poll), latency US (the stages and the program's own time add up to that, within 10 %), across (arrows
 between two processes), pid N (a process), states STATE... (an id or a connection of rdma_cm
-that goes through these one after the other), runs KIND N (code of this kind ran, with ranks 0 to N - 1)."""
+that goes through these one after the other), runs KIND N (code of this kind ran, with ranks 0 to N - 1),
+failures TEXT... (injected ones, each as "RULE number N"), print (prints these)."""
 import collections
 import json
 import re
@@ -100,6 +101,12 @@ def arrows(events):
     return pairs
 
 
+def failures(events):
+    """"RULE number N" of each, in their order, with " early" if it was before the device was open."""
+    found = sorted((e for e in events if e["name"] == "injected failure"), key=lambda e: e["ts"])
+    return [f"{e['args']['rule']} number {e['args']['number']}" + " early" * ("when" in e["args"]) for e in found]
+
+
 def latency(wqes, want):
     """The way of each message to its peer's program, then what that program does until it posts."""
     way = sorted((w["write WQE"][0], sum(w[s][1] - w[s][0] for s in TO_PEER), w["poll receive"][1], w[""][2]["pid"])
@@ -147,6 +154,12 @@ def main():
             ways = [[s["name"] for s in slices_] for slices_ in rest.values() if slices_[0]["cat"] == "cm"]
             assert check in ways, f"{check} is none of {ways}"
             break
+        elif what == "failures":
+            got = failures(events)
+            assert set(check) <= set(got), f"{check} not all among {got}"
+            break
+        elif what == "print":
+            print("\n".join(failures(events)))
         elif what == "runs":
             kind, n = check.pop(0), int(check.pop(0))
             ranks = {s["args"]["rank"] for r in rest.values() for s in r if s["name"] == kind}

@@ -10,6 +10,7 @@
 
 #include <dpa_hw_format.h>
 #include "inject/inject.h"
+#include "inject/query.h"
 #include "inject/wc.h"
 #include "util/clock.h"
 #include "util/lock.h"
@@ -261,30 +262,53 @@ Test(inject, what_is_shown)
 {
 	struct dpa_inject_count counts[DPA_INJECT_RULES] = {0};
 	const struct dpa_inject_cqe c = {.qpn = 0x1234};
-	char line[96];
 
 	dpa_inject_bind(keep_report, reported);
 	dpa_inject_show(counts);
 	use("wc=REM_OP_ERR,n=2");
-	cr_expect_not(dpa_inject_news(line, sizeof(line)));
 	for (int i = 0; i < 5; i++)
 		dpa_inject_wc(&c);
 	cr_expect_eq(atomic_load(&counts[0].seen), 5);
 	cr_expect_eq(atomic_load(&counts[0].fired), 1);
 	cr_expect_str_eq(reported, "injected: wc=REM_OP_ERR, number 2 at QP 0x001234");
-	cr_assert(dpa_inject_news(line, sizeof(line)));
-	cr_expect_str_eq(line, reported);
-	cr_expect_not(dpa_inject_news(line, sizeof(line)));
 	use("alloc_pd=EIO,times=20");
 	cr_expect_eq(atomic_load(&counts[0].seen), 0, "new rules count from 0");
 	for (int i = 0; i < 20; i++)
 		call("alloc_pd");
-	cr_assert(dpa_inject_news(line, sizeof(line)));
-	cr_expect_str_eq(line, "injected: alloc_pd=EIO, number 13", "the last eight are kept");
+	cr_expect_str_eq(reported, "injected: alloc_pd=EIO, number 20");
 	dpa_inject_unbind();
 	use("alloc_pd=EIO");
 	call("alloc_pd");
 	cr_expect_eq(atomic_load(&counts[0].seen), 20, "nobody shows them any more");
+}
+
+static uint32_t early_ones;
+static void take_early(void *arg, const char *line, const struct dpa_inject_query *q)
+{
+	const uint64_t number = 13 + early_ones++;
+	char want[96];
+
+	snprintf(want, sizeof(want), "injected: rdma_create_id=EIO, number %llu",
+		 (unsigned long long)number);
+	cr_expect_str_eq(line, want);
+	cr_expect(q->early && q->rule);
+	cr_expect_eq(q->number, number);
+	cr_expect_eq(q->rule->effect, EIO);
+}
+
+/* The rules that made them may be gone. */
+Test(inject, the_last_failures_before_the_device_is_open)
+{
+	use("rdma_create_id=EIO,times=20");
+	for (int i = 0; i < 20; i++)
+		call("rdma_create_id");
+	use("off");
+	dpa_inject_bind(take_early, NULL);
+	cr_expect_eq(early_ones, 8u);
+	dpa_inject_unbind();
+	dpa_inject_bind(take_early, NULL);
+	cr_expect_eq(early_ones, 8u, "once");
+	dpa_inject_unbind();
 }
 
 static void *many_calls(void *arg)

@@ -526,6 +526,70 @@ Test(wire_pcap, what_is_written_is_read)
 	cr_expect_eq(dpa_pcap_next(&f, &r), 0);
 }
 
+/* Skipped by readers that do not have this type of block; a row among the packets in Wireshark. */
+Test(wire_pcap, entries_of_a_journal)
+{
+	uint8_t file[DPA_PCAPNG_BEGIN_MAX + 2 * DPA_PCAPNG_ENTRY_MAX];
+	const uint64_t ns = 1700000000123456000u;
+	struct dpa_roce_net net;
+	struct dpa_pcap_rec r;
+	const uint8_t *udp;
+	const char *why, *v;
+	struct dpa_pcap f;
+	char text[1000];
+	uint32_t n, w;
+	size_t len;
+
+	memset(text, 'x', sizeof(text) - 1);
+	text[sizeof(text) - 1] = '\0';
+	text[3] = '\n';
+	n = dpa_pcapng_begin(file, sizeof(file), "dpa0", "the test");
+	cr_expect_eq(dpa_pcapng_entry(file + n, DPA_PCAPNG_ENTRY_MAX - 1, ns, "a", 7, "b"), 0);
+	w = dpa_pcapng_entry(file + n, DPA_PCAPNG_ENTRY_MAX, ns, "a", 4711, "injected: reg_mr=EIO");
+	cr_assert(w && w % 4 == 0);
+	n += w;
+	w = dpa_pcapng_entry(file + n, DPA_PCAPNG_ENTRY_MAX, ns, text, UINT32_MAX, text);
+	cr_assert(w && w <= DPA_PCAPNG_ENTRY_MAX && w % 4 == 0);
+	cr_assert(dpa_pcap_open(&f, file, n + w));
+	cr_assert_eq(dpa_pcap_next(&f, &r), 1, "%s", f.why);
+	cr_expect_eq(r.link, DPA_PCAP_JOURNAL);
+	cr_expect_eq(r.ns, ns);
+	v = dpa_pcap_journal(&r, "MESSAGE", &len);
+	cr_expect(v && len == 20 && !memcmp(v, "injected: reg_mr=EIO", len));
+	v = dpa_pcap_journal(&r, "_PID", &len);
+	cr_expect(v && len == 4 && !memcmp(v, "4711", len));
+	cr_expect_null(dpa_pcap_journal(&r, "PID", &len));
+	cr_expect_null(dpa_pcap_journal(&r, "MESSAG", &len));
+	cr_expect_eq(dpa_pcap_udp(&r, &net, &udp, &len, &why), DPA_PCAP_OTHER);
+	cr_assert_eq(dpa_pcap_next(&f, &r), 1, "%s", f.why);
+	v = dpa_pcap_journal(&r, "MESSAGE", &len);
+	cr_expect(v && len > 99 && !memcmp(v, "xxx xxx", 7));
+	cr_expect_eq(dpa_pcap_next(&f, &r), 0);
+}
+
+/* Of any length, also without a text. */
+Test(wire_pcap, short_entries_of_a_journal)
+{
+	struct dpa_pcap_rec r;
+	struct dpa_pcap f;
+
+	for (uint32_t n = 0; n < 12; n += 4) {
+		struct out o = {0};
+		size_t len;
+
+		shb(&o);
+		w32(&o, 9);
+		w32(&o, 12 + n);
+		wbytes(&o, "A=bc\n=\nA=\0\0", n);
+		w32(&o, 12 + n);
+		cr_assert(dpa_pcap_open(&f, o.b, o.n));
+		cr_assert_eq(dpa_pcap_next(&f, &r), 1, "%s", f.why);
+		cr_expect_eq(dpa_pcap_journal(&r, "A", &len) != NULL, n > 0);
+		cr_expect_eq(r.ns, 0u);
+		cr_expect_eq(dpa_pcap_next(&f, &r), 0);
+	}
+}
+
 Test(wire_pcap, long_names_and_comments_are_cut)
 {
 	struct dpa_roce_net net = net_v6();

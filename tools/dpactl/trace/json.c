@@ -250,20 +250,74 @@ static void put_mad(struct writer *w, const struct trace_rec *r)
 	json_put_event(w, o);
 }
 
-static void put_other(struct writer *w, const struct trace_rec *r)
+static uint32_t count_inject_calls(void)
+{
+	uint32_t n = 0;
+
+	while (dpa_inject_calls[n])
+		n++;
+	return n;
+}
+
+/* Point, effect and time of the rule, as in its text. The words are of another process. */
+static void add_rule(struct json_object *a, const struct trace_rec *r)
+{
+	const uint32_t line = (r->e.extra & ~DPA_TRACE_EARLY) >> 8, call = r->e.extra & 255;
+	const struct dpa_inject_rule rule = {.line = line,
+					     .call = (int)call,
+					     .effect = (int)r->e.y,
+					     .time = r->e.z,
+					     .n = 1,
+					     .times = 1,
+					     .to = DPA_INJECT_ANY,
+					     .op = DPA_INJECT_ANY};
+	char text[DPA_INJECT_TEXT] = "";
+
+	if (line < DPA_INJECT_LINES && call < count_inject_calls())
+		dpa_inject_rule_text(&rule, text, sizeof(text));
+	text[strcspn(text, ",")] = '\0';
+	json_add(a, "rule", text[0] ? text : "unknown");
+}
+
+static void put_failure(struct writer *w, const struct trace_rec *r)
+{
+	struct json_object *o = instant_event(w, "injected failure", "inject", r);
+	struct json_object *a = json_args(o);
+
+	add_rule(a, r);
+	json_add_num(a, "number", r->e.x);
+	if (r->e.object)
+		json_add_hex(a, "qp", r->e.object);
+	if (r->e.extra & DPA_TRACE_EARLY)
+		json_add(a, "when", "before the device was open");
+	json_put_event(w, o);
+}
+
+static void put_fault(struct writer *w, const struct trace_rec *r)
 {
 	static const char *const faults[] = {"drop",  "duplicate", "reorder",
 					     "delay", "corrupt",   "truncate"};
 	struct json_object *o, *a;
 
+	if (r->e.code >= DPA_TRACE_VERB) {
+		put_failure(w, r);
+		return;
+	}
+	o = instant_event(w, r->e.code < 6 ? faults[r->e.code] : "fault", "inject", r);
+	a = json_args(o);
+	json_add_num(a, "kind", r->e.code);
+	json_add_num(a, "detail", r->e.x);
+	json_put_event(w, o);
+}
+
+static void put_other(struct writer *w, const struct trace_rec *r)
+{
+	struct json_object *o, *a;
+
 	switch (r->e.kind) {
 	case DPA_TRACE_INJECT:
-		o = instant_event(w, r->e.code < 6 ? faults[r->e.code] : "injected failure",
-				  "inject", r);
-		a = json_args(o);
-		json_add_num(a, "kind", r->e.code);
-		json_add_num(a, "detail", r->e.x);
-		break;
+		put_fault(w, r);
+		return;
 	case DPA_TRACE_STATE:
 		o = instant_event(w, qp_state_name(r->e.code), "qp", r);
 		a = json_args(o);
