@@ -39,11 +39,12 @@ struct dpa_launch {
 	struct doca_sync_event *wait, *comp; /* referenced; NULL: none */
 	uint64_t comp_count;
 	bool add;
-	bool has_room;	       /* uses the context's place instead of its own */
-	uint32_t own;	       /* places that it has reserved itself in the pool */
-	_Atomic uint32_t bad;  /* a thread did not return: no completion */
-	_Atomic uint32_t left; /* threads that have not ended */
-	uint32_t num;	       /* threads */
+	bool has_room;		 /* uses the context's place instead of its own */
+	uint32_t own;		 /* places that it has reserved itself in the pool */
+	_Atomic uint32_t bad;	 /* a thread did not return: no completion */
+	_Atomic uint32_t left;	 /* threads that have not ended */
+	_Atomic uint32_t halted; /* 1: the context ends; a thread without EU does not begin */
+	uint32_t num;		 /* threads */
 	void *args;
 	struct part parts[];
 };
@@ -131,6 +132,8 @@ static void run_part(struct dpa_work *work)
 		.name = l->entry->name,
 		.rank = p->rank,
 		.num_threads = l->num,
+		.halt = &l->halted,
+		.halt_bits = 1,
 	};
 
 	if (dpal_run_code(&run, launch_entry, l) != DPA_EU_RETURNED)
@@ -399,6 +402,7 @@ static void cancel_launches(struct dpa_launches *all, const struct doca_dpa *dpa
 		next = l->next;
 		if (!is_launch_of(l, dpa))
 			continue;
+		atomic_store_explicit(&l->halted, 1, memory_order_relaxed);
 		over = (l->wait && dpa_se_watch_cancel(&l->watch)) || dpa_room_cancel(&l->ask);
 		for (uint32_t i = 0; !over && i < l->num; i++)
 			if (dpa_pool_cancel(&l->parts[i].work)) {

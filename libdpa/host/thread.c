@@ -28,6 +28,8 @@ static enum dpa_act_end run_dpa_thread(struct dpa_act *act)
 		.cur = t->dpa,
 		.thread = t,
 		.name = t->name,
+		.halt = &act->word,
+		.halt_bits = DPA_ACT_STOP,
 	};
 
 	dpa_thread_place(t, &run.rank, &run.num_threads);

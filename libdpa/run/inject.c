@@ -32,12 +32,18 @@ static uint64_t wait_now_ns(void)
 	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
 }
 
-/* The context has ended, or the rule is gone. */
+/* Its owner waits for its end. */
+static bool is_halted(const struct dpal_run *run)
+{
+	return run->halt && atomic_load_explicit(run->halt, memory_order_relaxed) & run->halt_bits;
+}
+
+/* The context has ended, the code is not to begin any more, or the rule is gone. */
 static bool is_wait_over(const struct dpal_run *run)
 {
 	const struct dpa_inject_ops *o = atomic_load_explicit(&dpa_injects, memory_order_acquire);
 
-	return atomic_load_explicit(&run->dpa->fatal, memory_order_relaxed) ||
+	return atomic_load_explicit(&run->dpa->fatal, memory_order_relaxed) || is_halted(run) ||
 	       !(atomic_load_explicit(o->gate, memory_order_relaxed) >> DPA_HW_INJECT_EU & 1);
 }
 
@@ -56,7 +62,10 @@ dpa_run_code *dpa_run_injected(const struct dpal_run *run, dpa_run_code *code)
 {
 	uint64_t ns = 0;
 
-	if (dpa_injected(DPA_HW_INJECT_EU, &ns))
+	if (dpa_injected(DPA_HW_INJECT_EU, &ns)) {
 		wait_without_eu(run, ns);
+		if (is_halted(run))
+			return NULL;
+	}
 	return dpa_injected(DPA_HW_INJECT_DPA, &ns) ? injected_crash : code;
 }

@@ -34,7 +34,8 @@ static inline bool dpa_injected(uint32_t line, uint64_t *ns)
 
 /*
  * Code is about to run on the calling EU, which may be stolen: then this takes a time. Returns the
- * code that runs: another one if it shall crash. Context: outside of device code.
+ * code that runs: another one if it shall crash; NULL: none, its owner has halted it meanwhile. Context:
+ * outside of device code.
  */
 typedef void dpa_run_code(void *arg);
 dpa_run_code *dpa_run_injected(const struct dpal_run *run, dpa_run_code *code);

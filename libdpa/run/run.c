@@ -49,6 +49,8 @@ enum dpal_eu_end dpal_run_code(struct dpal_run *run, void (*code)(void *arg), vo
 		dpa_point_begin(point_kinds[run->kind], eu->id, run->rank, run->name);
 	struct dpa_stat_run stat;
 
+	if (__builtin_expect(!todo, 0))
+		return end;
 	eu->run = run;
 	dpal_eu_enter(run->dpa);
 	dpa_stat_begin(&stat, task_of(run), eu->id);
