@@ -238,7 +238,7 @@ static uint32_t adapt_packet(const struct rp *rp, const struct rp_pkt *p, uint8_
 
 	if (p->verdict == DPA_ROCE_OK && p->icrc &&
 	    (p->cut || ext & (DPA_ROCE_RETH | DPA_ROCE_ATOMICETH | DPA_ROCE_IETH))) {
-		k.rkey = rp_key(rp, k.rkey);
+		k.rkey = rp_key(rp, k.rkey, k.va);
 		without_key(&k);
 		n = dpa_roce_encode_all(&p->net, &k, to, RP_PACKET);
 		if (n)

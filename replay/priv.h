@@ -121,8 +121,10 @@ const char *rp_excuse(const struct rp *rp, uint32_t s);
 /* regions.c */
 bool rp_regions_make(struct rp *rp);
 void rp_regions_free(struct rp *rp);
-/* The device's key for a key of the capture; one of no region if there is none. */
-uint32_t rp_key(const struct rp *rp, uint32_t rkey);
+/* The device's key for a key of the capture at an address; one of no region if there is none. */
+uint32_t rp_key(const struct rp *rp, uint32_t rkey, uint64_t addr);
+/* True: the packet is a request for memory that could not be made. A note has said why. */
+bool rp_lacks_memory(const struct rp *rp, const struct rp_pkt *p);
 /* The memory at an address, and a byte for the caller's use beside it; NULL: no region. */
 void *rp_memory(const struct rp *rp, uint32_t rkey, uint64_t addr, uint64_t len, uint8_t **known);
 

@@ -2,21 +2,43 @@
 /*
  * regions.c - memory for the keys of a flow: the ranges that the user names, else as wide as the
  * requests show. A request that the capture shows refused for its access makes no region.
+ *
+ * Address space that no request touches is not mapped: where the requests of a key are more than GAP
+ * apart, the key has several regions, each with a key of the device. So many keys with distant
+ * requests fit. A note names the first limit that is met.
  */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 #include "priv.h"
 
-#define MOST_REGION (UINT64_C(1) << 36)
-#define NO_KEY	    0xfffffffeu /* no region has it: the last index, of a table that is never full */
+#define GAP	     (UINT64_C(1) << 28)
+#define MOST_REGION  (UINT64_C(1) << 36)
+#define MOST_BYTES   (UINT64_C(1) << 45) /* of all regions of a flow; twice as much is mapped */
+#define MOST_REGIONS 16384u
+#define NO_KEY	     0xfffffffeu /* no region has it: the last index, of a table that is never full */
 
-static struct rp_region *region_of(const struct rp *rp, uint32_t rkey)
+static bool has_address(const struct rp_region *x, uint64_t addr)
 {
-	for (uint32_t i = 0; i < rp->nregion; i++)
-		if (rp->region[i].r.rkey == rkey)
-			return &rp->region[i];
-	return NULL;
+	return x->users || (addr >= x->r.addr && addr - x->r.addr <= x->r.len);
+}
+
+/* The region of a key at an address; else any of its regions. NULL: it has none. */
+static struct rp_region *region_of(const struct rp *rp, uint32_t rkey, uint64_t addr)
+{
+	struct rp_region *any = NULL;
+
+	for (uint32_t i = 0; i < rp->nregion; i++) {
+		struct rp_region *x = &rp->region[i];
+
+		if (x->r.rkey != rkey)
+			continue;
+		if (has_address(x, addr))
+			return x;
+		any = any ? any : x;
+	}
+	return any;
 }
 
 static struct rp_region *add_replay_region(struct rp *rp, const struct dpa_replay_region *r,
@@ -63,9 +85,49 @@ static void widen_region(struct dpa_replay_region *r, const struct dpa_replay_re
 	r->access |= more->access;
 }
 
+static bool is_near(const struct dpa_replay_region *a, const struct dpa_replay_region *b)
+{
+	const uint64_t end = a->addr + a->len, other = b->addr + b->len;
+
+	if (a->rkey != b->rkey)
+		return false;
+	return a->addr > other ? a->addr - other <= GAP : b->addr <= end || b->addr - end <= GAP;
+}
+
+/* A region that `r` is near to, from index i on. NULL: none. */
+static struct rp_region *near_region(const struct rp *rp, uint32_t i,
+				     const struct dpa_replay_region *r)
+{
+	for (; i < rp->nregion; i++) {
+		struct rp_region *x = &rp->region[i];
+
+		if (x->users ? x->r.rkey == r->rkey : is_near(&x->r, r))
+			return x;
+	}
+	return NULL;
+}
+
+/* Widens a region; it may then be near to others, which become part of it. */
+static void join_regions(struct rp *rp, struct rp_region *x, const struct dpa_replay_region *r)
+{
+	const uint32_t next = (uint32_t)(x - rp->region) + 1;
+	struct rp_region *y;
+
+	if (x->users)
+		return;
+	widen_region(&x->r, r);
+	while ((y = near_region(rp, next, &x->r))) {
+		widen_region(&x->r, &y->r);
+		rp->nregion--;
+		memmove(y, y + 1, (size_t)(&rp->region[rp->nregion] - y) * sizeof(*y));
+	}
+}
+
 /* False: no memory. */
 static bool see_regions(struct rp *rp)
 {
+	bool more = false;
+
 	for (uint32_t i = 0; i < rp->npkt && !rp_halted(rp); i++) {
 		const struct rp_pkt *p = &rp->pkt[i];
 		struct dpa_replay_region r;
@@ -74,12 +136,16 @@ static bool see_regions(struct rp *rp)
 		if (p->flow != rp->s || p->verdict != DPA_ROCE_OK || !p->icrc || p->refused ||
 		    !names_range(&p->k, &r))
 			continue;
-		was = region_of(rp, r.rkey);
-		if (!was && !add_replay_region(rp, &r, false))
+		was = near_region(rp, 0, &r);
+		if (was)
+			join_regions(rp, was, &r);
+		else if (rp->nregion >= MOST_REGIONS + rp->o->nregions)
+			more = true;
+		else if (!add_replay_region(rp, &r, false))
 			return false;
-		if (was && !was->users)
-			widen_region(&was->r, &r);
 	}
+	if (more)
+		rp_note(rp, "not replayed: more than %u regions", MOST_REGIONS);
 	return true;
 }
 
@@ -100,7 +166,8 @@ static size_t region_mem_bytes(const struct rp_region *x)
 	return ((x->r.addr & 4095) + x->r.len + 4095) & ~(size_t)4095;
 }
 
-static void register_it(struct rp *rp, struct rp_region *x)
+/* *bytes: of all regions so far. */
+static void register_it(struct rp *rp, struct rp_region *x, uint64_t *bytes)
 {
 	x->key = NO_KEY;
 	if (x->r.len > MOST_REGION) {
@@ -108,6 +175,12 @@ static void register_it(struct rp *rp, struct rp_region *x)
 			(unsigned long long)x->r.len);
 		return;
 	}
+	if (x->r.len > MOST_BYTES - *bytes) {
+		rp_note(rp, "not replayed: rkey 0x%x: the regions have more than 32 TiB",
+			x->r.rkey);
+		return;
+	}
+	*bytes += x->r.len;
 	x->mem = mmap(NULL, 2 * region_mem_bytes(x), PROT_READ | PROT_WRITE,
 		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (x->mem == MAP_FAILED)
@@ -115,7 +188,8 @@ static void register_it(struct rp *rp, struct rp_region *x)
 	if (!x->mem ||
 	    alone_register(&rp->alone, (uint8_t *)x->mem + (x->r.addr & 4095), x->r.addr, x->r.len,
 			   x->r.access & ~(uint32_t)DPA_ACCESS_FLUSH_PERSISTENT, &x->key)) {
-		rp_note(rp, "not replayed: no memory for the region of rkey 0x%x", x->r.rkey);
+		rp_note(rp, "not replayed: no memory for 0x%llx bytes of rkey 0x%x: %s",
+			(unsigned long long)x->r.len, x->r.rkey, strerror(x->mem ? ENOMEM : errno));
 		x->key = NO_KEY;
 	}
 	show_region(rp, x);
@@ -123,13 +197,15 @@ static void register_it(struct rp *rp, struct rp_region *x)
 
 bool rp_regions_make(struct rp *rp)
 {
+	uint64_t bytes = 0;
+
 	for (uint32_t i = 0; i < rp->o->nregions; i++)
 		if (!add_replay_region(rp, &rp->o->region[i], true))
 			return false;
 	if (!see_regions(rp))
 		return false;
 	for (uint32_t i = 0; i < rp->nregion && !rp_halted(rp); i++)
-		register_it(rp, &rp->region[i]);
+		register_it(rp, &rp->region[i], &bytes);
 	return true;
 }
 
@@ -141,16 +217,27 @@ void rp_regions_free(struct rp *rp)
 	rp->nregion = 0;
 }
 
-uint32_t rp_key(const struct rp *rp, uint32_t rkey)
+uint32_t rp_key(const struct rp *rp, uint32_t rkey, uint64_t addr)
 {
-	const struct rp_region *x = region_of(rp, rkey);
+	const struct rp_region *x = region_of(rp, rkey, addr);
 
 	return x ? x->key : NO_KEY;
 }
 
+bool rp_lacks_memory(const struct rp *rp, const struct rp_pkt *p)
+{
+	const struct rp_region *x;
+	struct dpa_replay_region r;
+
+	if (p->verdict != DPA_ROCE_OK || !p->icrc || p->refused || !names_range(&p->k, &r))
+		return false;
+	x = region_of(rp, r.rkey, r.addr);
+	return !x || x->key == NO_KEY || !has_address(x, r.addr);
+}
+
 void *rp_memory(const struct rp *rp, uint32_t rkey, uint64_t addr, uint64_t len, uint8_t **known)
 {
-	const struct rp_region *x = region_of(rp, rkey);
+	const struct rp_region *x = region_of(rp, rkey, addr);
 	uint64_t off = x ? addr - x->r.addr : 0;
 
 	if (!x || !x->mem || addr < x->r.addr || off > x->r.len || len > x->r.len - off)

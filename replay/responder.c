@@ -58,8 +58,8 @@ static uint32_t memory_error(struct rp *rp, const struct dpa_roce_pkt *k)
 		return 0;
 	if (p & DPA_OPP_ATOMIC && k->va & 7)
 		return DPA_SYN_UNALIGNED;
-	syn = dpa_mr_check_remote(rp->alone.qp, rp_key(rp, k->rkey), k->va, len, request_access(p),
-				  &addr);
+	syn = dpa_mr_check_remote(rp->alone.qp, rp_key(rp, k->rkey, k->va), k->va, len,
+				  request_access(p), &addr);
 	return syn >= DPA_SYN_BAD_LKEY && syn <= DPA_SYN_LKEY_ACCESS
 		       ? syn - DPA_SYN_BAD_LKEY + DPA_SYN_BAD_RKEY
 		       : syn;
@@ -263,6 +263,12 @@ void rp_responder(struct rp *rp)
 		const struct rp_pkt *p = &rp->pkt[i];
 
 		if (p->flow == rp->s && !is_left_out(rp, p, &begun)) {
+			if (rp_lacks_memory(rp, p)) {
+				rp_early(rp,
+					 "ended: packet %u needs rkey 0x%x, which has no memory",
+					 p->no, p->k.rkey);
+				break;
+			}
 			rp_until(rp, p->ns);
 			in_packet(rp, i);
 		} else if (p->flow == rp->t && rp->t != RP_NONE && begun &&
