@@ -1,8 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/*
- * hw.c - the function of this process: open, close, fork, device and port queries, protection
- * domains.
- */
+/* hw.c - the function of this process: open, close, fork. */
 #include <errno.h>
 #include <fcntl.h>
 #include <net/if.h>
@@ -18,7 +15,6 @@
 #include "util/sys.h"
 #include "ctx/schedule.h"
 #include "cmd/dm.h"
-#include "cmd/leave.h"
 #include "cmd/mr.h"
 #include "ctx/ops.h"
 #include "direct/direct.h"
@@ -514,33 +510,6 @@ static void pd_forget(struct dpa_hw_ctx *ctx)
 			hw->board->self->npd--;
 		}
 	pthread_mutex_unlock(&hw->ctl);
-}
-
-static struct dpa_hw_qp *qp_left(struct dpa_hw_ctx *ctx, uint64_t *handle)
-{
-	struct dpa_hw *hw = ctx->hw;
-	struct dpa_hw_qp *qp = NULL;
-
-	pthread_mutex_lock(&hw->ctl);
-	for (uint32_t i = 0; i < hw->qps.nslab && !qp; i++)
-		if (hw->qps.slab[i]->qpn && dpa_qp_opened_by(hw->qps.slab[i], ctx, handle))
-			qp = hw->qps.slab[i];
-	pthread_mutex_unlock(&hw->ctl);
-	return qp;
-}
-
-/* Waits, so not under the lock that fork and other openers need. */
-void dpa_hw_destroy_qps(struct dpa_hw_ctx *ctx)
-{
-	struct dpa_hw_qp *qp;
-	uint64_t handle;
-
-	if (!dpa_lives(ctx->hw))
-		return;
-	dpa_qps_leave_out(ctx);
-	while ((qp = qp_left(ctx, &handle)))
-		dpa_hw_close_qp(qp, handle);
-	dpa_xrc_srqs_forget(ctx); /* targets of other contexts may use their receives */
 }
 
 void dpa_hw_close(struct dpa_hw_ctx *ctx)

@@ -231,3 +231,31 @@ int dpa_hw_destroy_qp(struct dpa_hw_qp *qp)
 	dpa_board_qpn_free(hw->board, qpn);
 	return 0;
 }
+
+/* A QP that this context has opened, and the handle of its opening. NULL: none is left. */
+static struct dpa_hw_qp *qp_left(struct dpa_hw_ctx *ctx, uint64_t *handle)
+{
+	struct dpa_hw *hw = ctx->hw;
+	struct dpa_hw_qp *qp = NULL;
+
+	pthread_mutex_lock(&hw->ctl);
+	for (uint32_t i = 0; i < hw->qps.nslab && !qp; i++)
+		if (hw->qps.slab[i]->qpn && dpa_qp_opened_by(hw->qps.slab[i], ctx, handle))
+			qp = hw->qps.slab[i];
+	pthread_mutex_unlock(&hw->ctl);
+	return qp;
+}
+
+/* Waits, so not under the lock that fork and other openers need (hw.c). */
+void dpa_hw_destroy_qps(struct dpa_hw_ctx *ctx)
+{
+	struct dpa_hw_qp *qp;
+	uint64_t handle;
+
+	if (!dpa_lives(ctx->hw))
+		return;
+	dpa_qps_leave_out(ctx);
+	while ((qp = qp_left(ctx, &handle)))
+		dpa_hw_close_qp(qp, handle);
+	dpa_xrc_srqs_forget(ctx); /* targets of other contexts may use their receives */
+}

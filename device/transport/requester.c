@@ -13,6 +13,7 @@
 #include "link/kick.h"
 #include "transport/api.h"
 #include "send/req_state.h"
+#include "req_packet.h"
 #include "req_wire.h"
 #include "transport.h"
 #include "ctx/ops.h"
@@ -41,57 +42,6 @@ static enum step begun_fault(struct dpa_hw_qp *qp, uint32_t syn)
 		return local_fault(qp, syn);
 	dpa_req_fail(qp, dpa_status_of(syn), syn);
 	return STEP_FAILED;
-}
-
-static void set_ext(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_ctrl *c,
-		    struct dpa_slot *s, uint32_t off)
-{
-	uint16_t p = dpa_op_props(s->opcode);
-	struct dpa_ext *x = (struct dpa_ext *)s->ext;
-	uint32_t body = dpa_wqe_body(qp);
-
-	if (dpa_unlikely(qp->transport == DPA_BTH_XRC)) {
-		x->xrcsrq = ((const struct dpa_wqe_xrc *)dpa_wqe_at(qp, idx, sizeof(*c)))->srqn;
-		x->turn = dpa_turn_number(qp, idx);
-	}
-	if (p & (DPA_OPP_RETH | DPA_OPP_ATOMIC)) {
-		const struct dpa_wqe_raddr *r = dpa_wqe_at(qp, idx, body);
-
-		x->va = r->addr + off;
-		x->rkey = r->rkey;
-		x->dmalen = c->length - off;
-		if (p & DPA_OPP_IMM)
-			x->imm_after_reth = c->imm;
-		if (p & DPA_OPP_FLUSH)
-			x->feth = r->flush;
-		if (p & DPA_OPP_ATOMIC) {
-			const struct dpa_wqe_atomic *a = dpa_wqe_at(qp, idx, body + sizeof(*r));
-
-			x->swap_add = a->swap_add;
-			x->compare = a->compare;
-		}
-	} else if (p & (DPA_OPP_IMM | DPA_OPP_INV)) {
-		x->imm = c->imm;
-	}
-}
-
-/* The BTH opcode of a packet of a WQE. */
-static uint8_t bth_opcode(const struct dpa_hw_qp *qp, uint8_t op, bool first, bool last)
-{
-	static const uint8_t only[16] = {
-		[DPA_OP_RDMA_WRITE] = DPA_BTH_WRITE_ONLY,
-		[DPA_OP_RDMA_WRITE_IMM] = DPA_BTH_WRITE_ONLY_IMM,
-		[DPA_OP_SEND] = DPA_BTH_SEND_ONLY,
-		[DPA_OP_SEND_IMM] = DPA_BTH_SEND_ONLY_IMM,
-		[DPA_OP_RDMA_READ] = DPA_BTH_READ_REQUEST,
-		[DPA_OP_ATOMIC_CS] = DPA_BTH_COMPARE_SWAP,
-		[DPA_OP_ATOMIC_FA] = DPA_BTH_FETCH_ADD,
-		[DPA_OP_SEND_INV] = DPA_BTH_SEND_ONLY_INV,
-		[DPA_OP_FLUSH] = DPA_BTH_FLUSH,
-		[DPA_OP_ATOMIC_WRITE] = DPA_BTH_ATOMIC_WRITE,
-	};
-
-	return qp->transport | dpa_op_segment(only[op & 15], first, last);
 }
 
 /* Cuts the next packet of a WQE, from byte `off` on. */
@@ -231,7 +181,7 @@ static enum step send_data(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_
 	struct dpa_req *r = &qp->req;
 	struct dpa_req_piece p = cut_packet(qp, idx, c, r->send_off);
 	bool first = !r->send_off, last = r->send_off + p.n == c->length;
-	uint8_t op = bth_opcode(qp, c->opcode, first, last), *data = NULL;
+	uint8_t op = dpa_req_bth_opcode(qp, c->opcode, first, last), *data = NULL;
 	uint32_t ext = dpa_ext_len(op), data_len, syn;
 	struct dpa_slot *s;
 
@@ -240,7 +190,7 @@ static enum step send_data(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_
 	s = dpa_pkt_begin(qp, qp->tx, op, qp->dest_qpn, r->send_psn, p.n, data_len, &data);
 	if (!s)
 		return STEP_FULL;
-	set_ext(qp, idx, c, s, r->send_off);
+	dpa_req_set_ext(qp, idx, c, s, r->send_off);
 	if (!p.inslot)
 		((struct dpa_ext *)s->ext)->path_mtu = qp->mtu;
 	if (p.pull) {
@@ -314,7 +264,7 @@ static enum step send_request(struct dpa_hw_qp *qp, uint32_t idx, const struct d
 		return STEP_WAIT;
 	if (dpa_target_is_foreign(qp, idx, c) && !responses_fit(qp, r->rd_out + 1))
 		return STEP_WAIT; /* dpa-foreign runs the QP */
-	op = bth_opcode(qp, c->opcode, true, true);
+	op = dpa_req_bth_opcode(qp, c->opcode, true, true);
 	if (c->opcode == DPA_OP_ATOMIC_WRITE)
 		n = 8;
 	in_slot = dpa_ext_len(op) + n <= DPA_PKT_EXT;
@@ -322,7 +272,7 @@ static enum step send_request(struct dpa_hw_qp *qp, uint32_t idx, const struct d
 			  n, in_slot ? 0 : n, &data);
 	if (!s)
 		return STEP_FULL;
-	set_ext(qp, idx, c, s, off);
+	dpa_req_set_ext(qp, idx, c, s, off);
 	if (read)
 		((struct dpa_ext *)s->ext)->dmalen = len - off;
 	if (n) {
