@@ -46,6 +46,34 @@ Test(injects, texts)
 		{"dma=IO_FAILED", "dma=IO_FAILED,n=1"},
 		{"rdma_connect=ECONNREFUSED,after=1ns", "rdma_connect=ECONNREFUSED,n=1,after=1ns"},
 	};
+	struct dpa_inject_spec s;
+	char buf[DPA_INJECT_TEXT];
+
+	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
+		cr_assert(dpa_inject_parse(good[i].text, &s), "%s", good[i].text);
+		dpa_inject_text(&s, buf, sizeof(buf));
+		cr_expect_str_eq(buf, good[i].back);
+		cr_assert(dpa_inject_parse(buf, &s), "%s", buf);
+		dpa_inject_text(&s, buf, sizeof(buf));
+		cr_expect_str_eq(buf, good[i].back, "its own text");
+	}
+}
+
+/* The parser refuses each text, and leaves the caller's struct as it was. */
+static void check_refused(const char *const *text, size_t n)
+{
+	struct dpa_inject_spec s, before;
+
+	memset(&s, 0x5a, sizeof(s));
+	before = s;
+	for (size_t i = 0; i < n; i++) {
+		cr_expect_not(dpa_inject_parse(text[i], &s), "%s", text[i]);
+		cr_expect_eq(memcmp(&s, &before, sizeof(s)), 0, "%s", text[i]);
+	}
+}
+
+Test(injects, bad_form)
+{
 	static const char *const bad[] = {
 		"",
 		"on",
@@ -61,6 +89,18 @@ Test(injects, texts)
 		"reg_mr=ENOMEM,",
 		"reg_mr=ENOMEM+",
 		"+reg_mr=ENOMEM",
+		"reg_mr=ENOMEM,prog=",
+		"reg_mr=ENOMEM,prog=a_name_that_is_too_long",
+		"reg_mr=ENOMEM reg_mr=ENOMEM",
+		"@/nowhere/at/all",
+	};
+
+	check_refused(bad, sizeof(bad) / sizeof(bad[0]));
+}
+
+Test(injects, bad_options)
+{
+	static const char *const bad[] = {
 		"reg_mr=ENOMEM,n",
 		"reg_mr=ENOMEM,n=0",
 		"reg_mr=ENOMEM,n=-1",
@@ -81,6 +121,14 @@ Test(injects, texts)
 		"post_send=ENOMEM,qpn=1",
 		"post_send=ENOMEM,qpn=0x1000000",
 		"post_send=ENOMEM,qpn=0x",
+	};
+
+	check_refused(bad, sizeof(bad) / sizeof(bad[0]));
+}
+
+Test(injects, bad_objects)
+{
+	static const char *const bad[] = {
 		"wc=SUCCESS",
 		"wc=WR_FLUSH_ERR",
 		"wc=RETRY_EXC_ERR,op=RECV",
@@ -91,9 +139,6 @@ Test(injects, texts)
 		"comp_event=lost,qpn=77",
 		"cm_event=ESTABLISHED",
 		"cm_event=REJECTED,qpn=77",
-		"reg_mr=ENOMEM,prog=",
-		"reg_mr=ENOMEM,prog=a_name_that_is_too_long",
-		"reg_mr=ENOMEM reg_mr=ENOMEM",
 		"peer=slow",
 		"peer=slow:0s",
 		"peer=stopped:0s",
@@ -106,25 +151,9 @@ Test(injects, texts)
 		"eu=stolen",
 		"dpa_thread=crash:1ms",
 		"sync_event=lost,qpn=77",
-		"@/nowhere/at/all",
 	};
-	struct dpa_inject_spec s, before;
-	char buf[DPA_INJECT_TEXT];
 
-	for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
-		cr_assert(dpa_inject_parse(good[i].text, &s), "%s", good[i].text);
-		dpa_inject_text(&s, buf, sizeof(buf));
-		cr_expect_str_eq(buf, good[i].back);
-		cr_assert(dpa_inject_parse(buf, &s), "%s", buf);
-		dpa_inject_text(&s, buf, sizeof(buf));
-		cr_expect_str_eq(buf, good[i].back, "its own text");
-	}
-	memset(&s, 0x5a, sizeof(s));
-	before = s;
-	for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
-		cr_expect_not(dpa_inject_parse(bad[i], &s), "%s", bad[i]);
-		cr_expect_eq(memcmp(&s, &before, sizeof(s)), 0, "%s", bad[i]);
-	}
+	check_refused(bad, sizeof(bad) / sizeof(bad[0]));
 }
 
 Test(injects, at_most_sixteen)
