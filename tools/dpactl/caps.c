@@ -282,7 +282,7 @@ static struct json_object *cap_json(const struct lib *l, const struct cap *cap,
 	else if (a.is_number && !a.error)
 		json_add_num(o, "value", a.value);
 	else
-		json_object_object_add(o, "value", json_object_new_boolean(a.value != 0));
+		json_add_bool(o, "value", a.value != 0);
 	return o;
 }
 
@@ -356,8 +356,7 @@ static void caps_json(const struct lib *l, struct doca_devinfo **list, uint32_t 
 	json_add(o, "version", l->version());
 	json_add(o, "library", l->path);
 	for (size_t i = 0; i < LIBRARIES; i++)
-		json_object_object_add(libs, libraries[i].name,
-				       json_object_new_boolean(lib_has(l, i)));
+		json_add_bool(libs, libraries[i].name, lib_has(l, i));
 	json_object_object_add(o, "libraries", libs);
 	for (uint32_t i = 0; i < n; i++)
 		json_object_array_add(devs, dev_json(l, list[i]));

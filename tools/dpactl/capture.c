@@ -216,7 +216,7 @@ static void run_capture(struct capture *k, uint64_t until, bool farewell)
 		show_capture_progress(k);
 		if (farewell ? !k->nsrc : (feed_stopped() || gone))
 			return;
-		if (feed_now_ns() >= until || (k->c->count && k->packets >= k->c->count))
+		if (now_ns() >= until || (k->c->count && k->packets >= k->c->count))
 			return;
 		feed_wait(k->listener, LOOK_NS);
 	}
@@ -238,7 +238,7 @@ static void begin_capture(struct capture *k)
 void cmd_capture(struct ctl *c)
 {
 	static struct capture k;
-	uint64_t until = c->seconds ? feed_now_ns() + c->seconds * 1000000000ull : UINT64_MAX;
+	uint64_t until = c->seconds ? now_ns() + c->seconds * 1000000000ull : UINT64_MAX;
 	char name[FEED_NAME];
 	uint32_t gen;
 	int rc;
@@ -259,7 +259,7 @@ void cmd_capture(struct ctl *c)
 	run_capture(&k, until, false);
 	/* an adapter state that is gone has no process to notify */
 	if (!dpa_board_ask_put(c->b, DPA_ASK_CAPTURE, "", &gen))
-		run_capture(&k, feed_now_ns() + FAREWELL_NS, true);
+		run_capture(&k, now_ns() + FAREWELL_NS, true);
 	while (k.nsrc)
 		end_source(&k, k.nsrc - 1);
 	free(k.buf);

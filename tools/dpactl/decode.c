@@ -221,11 +221,6 @@ static void field_json(void *arg, const char *name, uint64_t v, bool hex)
 	json_add_num(arg, name, v);
 }
 
-static void add_packet_bool(struct json_object *o, const char *name, bool v)
-{
-	json_object_object_add(o, name, json_object_new_boolean(v));
-}
-
 static void cm_field_json(void *arg, const char *name, uint64_t v)
 {
 	json_add_num(arg, name, v);
@@ -267,11 +262,11 @@ static void pkt_json(struct json_object *o, const struct dpa_roce_pkt *k)
 	json_add_num(o, "dqpn", k->dqpn);
 	json_add_num(o, "psn", k->psn);
 	json_add_num(o, "pkey", k->pkey);
-	add_packet_bool(o, "ackreq", k->ackreq);
-	add_packet_bool(o, "solicited", k->se);
-	add_packet_bool(o, "migreq", k->mig);
-	add_packet_bool(o, "fecn", k->fecn);
-	add_packet_bool(o, "becn", k->becn);
+	json_add_bool(o, "ackreq", k->ackreq);
+	json_add_bool(o, "solicited", k->se);
+	json_add_bool(o, "migreq", k->mig);
+	json_add_bool(o, "fecn", k->fecn);
+	json_add_bool(o, "becn", k->becn);
 	each_field(k, field_json, o);
 	if (dpa_roce_ext_of(k->opcode) & DPA_ROCE_AETH)
 		json_add(o, "syndrome_name", syndrome_name(k->syndrome));
@@ -292,7 +287,7 @@ static struct json_object *entry_json(const struct entry *e)
 	json_add_num(o, "sport", e->net.sport);
 	if (e->decoded) {
 		pkt_json(o, &e->pkt);
-		add_packet_bool(o, "icrc_ok", e->icrc);
+		json_add_bool(o, "icrc_ok", e->icrc);
 	}
 	if (e->bad)
 		json_add(o, "malformed", e->bad);

@@ -174,11 +174,7 @@ static int wanted_only(struct ctl *c, struct view *views, int n)
 	int kept = 0;
 
 	for (int i = 0; i < n; i++) {
-		bool wanted = c->npids == 0;
-
-		for (int k = 0; k < c->npids; k++)
-			wanted |= c->pids[k] == views[i].file->head.pid;
-		if (wanted)
+		if (pid_is_named(c, views[i].file->head.pid))
 			views[kept++] = views[i];
 		else
 			view_close(&views[i], 1);

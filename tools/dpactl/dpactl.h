@@ -50,11 +50,16 @@ command_fn cmd_status, cmd_ps, cmd_uar, cmd_counters, cmd_config, cmd_decode, cm
 	cmd_simulate, cmd_trace, cmd_explain, cmd_report, cmd_inject, cmd_top, cmd_web, cmd_port,
 	cmd_sweep, cmd_errors, cmd_replay;
 
-/* main.c */
+/* text.c */
 _Noreturn void die(int status, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void print_json(struct json_object *o); /* and frees it */
 /* Not NULL: print_json() leaves the object here instead, for report. */
 extern struct json_object **json_taken;
+
+void *need_memory(void *p); /* returns p; NULL: ends dpactl, "no memory" */
+uint64_t now_ns(void);	    /* CLOCK_MONOTONIC */
+/* True if the command line names that process, or none: then it means all. */
+bool pid_is_named(const struct ctl *c, uint32_t pid);
 
 /* A QP of the adapter instance, copied once. */
 struct qp {
@@ -112,5 +117,6 @@ const char *gid_text(const uint8_t gid[16], char *buf, size_t len);
 const char *time_text(uint64_t ns, char *buf, size_t len);
 void json_add(struct json_object *o, const char *key, const char *text);
 void json_add_num(struct json_object *o, const char *key, uint64_t n);
+void json_add_bool(struct json_object *o, const char *key, bool b);
 
 #endif

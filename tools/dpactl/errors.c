@@ -200,9 +200,8 @@ static struct json_object *error_json(const struct errors *all, const struct dpa
 		add_check(part, &refusal->check);
 		json_object_object_add(o, "peer_check", part);
 	}
-	json_object_object_add(o, "injected",
-			       json_object_new_boolean(e->flags & DPA_ERROR_INJECTED));
-	json_object_object_add(o, "faults", json_object_new_boolean(e->flags & DPA_ERROR_FAULTS));
+	json_add_bool(o, "injected", e->flags & DPA_ERROR_INJECTED);
+	json_add_bool(o, "faults", e->flags & DPA_ERROR_FAULTS);
 	part = json_object_new_object();
 	json_add_num(part, "sent", r->flushed[0]);
 	json_add_num(part, "received", r->flushed[1]);

@@ -40,14 +40,6 @@ int feed_signals(void)
 	return stopped;
 }
 
-uint64_t feed_now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000ull + (uint64_t)ts.tv_nsec;
-}
-
 static socklen_t socket_address(struct sockaddr_un *sa, const char *name)
 {
 	size_t n = strlen(name);

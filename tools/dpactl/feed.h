@@ -41,6 +41,5 @@ int feed_signals(void); /* how many came, up to 100 */
 void feed_wait(int listener, uint64_t ns);
 /* Descriptors for as many processes as the limit allows. */
 void feed_raise_limit(void);
-uint64_t feed_now_ns(void); /* CLOCK_MONOTONIC */
 
 #endif

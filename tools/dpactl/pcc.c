@@ -55,9 +55,9 @@ static struct json_object *pcc_slot_json(const struct dpa_pcc_port *p, uint32_t 
 	json_add_num(o, "major", s->major);
 	json_add_num(o, "minor", s->minor);
 	json_add(o, "description", s->text);
-	json_object_object_add(o, "enabled", json_object_new_boolean(p->enabled >> i & 1));
-	json_object_object_add(o, "counters", json_object_new_boolean(p->counting == (int)i));
-	json_object_object_add(o, "acts", json_object_new_boolean(p->acting == (int)i));
+	json_add_bool(o, "enabled", p->enabled >> i & 1);
+	json_add_bool(o, "counters", p->counting == (int)i);
+	json_add_bool(o, "acts", p->acting == (int)i);
 	return o;
 }
 

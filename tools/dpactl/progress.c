@@ -5,7 +5,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
-#include "feed.h"
+#include "dpactl.h"
 #include "progress.h"
 
 #define EACH_NS 500000000u
@@ -14,12 +14,12 @@
 
 void progress_begin(struct progress *p)
 {
-	*p = (struct progress){.begun = feed_now_ns(), .tty = isatty(STDERR_FILENO)};
+	*p = (struct progress){.begun = now_ns(), .tty = isatty(STDERR_FILENO)};
 }
 
 bool progress_due(const struct progress *p)
 {
-	return p->tty && (!p->shown || feed_now_ns() - p->shown >= EACH_NS);
+	return p->tty && (!p->shown || now_ns() - p->shown >= EACH_NS);
 }
 
 /* Columns of the line. The last one stays free: a terminal may wrap the line there. */
@@ -46,7 +46,7 @@ static void write_over(struct progress *p, const char *line)
 
 void progress_show(struct progress *p, const char *fmt, ...)
 {
-	const uint64_t now = feed_now_ns();
+	const uint64_t now = now_ns();
 	const uint64_t tenths = (now - p->begun) / 100000000u;
 	char line[512];
 	va_list ap;

@@ -5,14 +5,6 @@
 #include <board/mr_way.h>
 #include "dpactl.h"
 
-static bool is_listed_pid(struct ctl *c, uint32_t pid)
-{
-	for (int i = 0; i < c->npids; i++)
-		if (c->pids[i] == pid)
-			return true;
-	return c->npids == 0;
-}
-
 bool qp_read(struct ctl *c, uint32_t index, struct qp *q)
 {
 	uint32_t qpn = c->b->board_num << 16 | index;
@@ -156,11 +148,9 @@ static void cq_json(void *arg, const struct dpa_board_cqinfo *cq)
 
 	json_add_num(o, "cqn", cq->cqn);
 	json_add_num(o, "depth", cq->depth);
-	json_object_object_add(o, "armed", json_object_new_boolean(cq->armed != 0));
-	json_object_object_add(o, "ignore_overrun",
-			       json_object_new_boolean((cq->flags & DPA_CQ_IGNORE_OVERRUN) != 0));
-	json_object_object_add(o, "timestamps",
-			       json_object_new_boolean((cq->flags & DPA_CQ_TIMESTAMP) != 0));
+	json_add_bool(o, "armed", cq->armed != 0);
+	json_add_bool(o, "ignore_overrun", (cq->flags & DPA_CQ_IGNORE_OVERRUN) != 0);
+	json_add_bool(o, "timestamps", (cq->flags & DPA_CQ_TIMESTAMP) != 0);
 	json_add_num(o, "cqes", cq->cqes);
 	json_object_array_add(arg, o);
 }
@@ -185,7 +175,7 @@ static struct json_object *proc_json(struct ctl *c, const struct proc *p)
 
 	json_add_num(o, "pid", p->pid);
 	json_add(o, "command", p->comm);
-	json_object_object_add(o, "alive", json_object_new_boolean(p->alive));
+	json_add_bool(o, "alive", p->alive);
 	json_add_num(o, "uid", p->uid);
 	json_add_num(o, "slot", p->slot);
 	json_add_num(o, "generation", p->gen);
@@ -297,7 +287,7 @@ void cmd_ps(struct ctl *c)
 	uint32_t n = 0;
 
 	for (uint32_t i = 0; i < DPA_BOARD_PROCS; i++)
-		if (proc_read(c, i, &p[n]) && is_listed_pid(c, p[n].pid))
+		if (proc_read(c, i, &p[n]) && pid_is_named(c, p[n].pid))
 			n++;
 	ask_peers(c, p, n);
 	if (c->npids && n == 0)

@@ -21,14 +21,6 @@ static void on_record_signal(int sig)
 	stop = 1;
 }
 
-static uint64_t recorder_now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
-}
-
 static uint32_t load_flow_u32(_Atomic uint32_t *from)
 {
 	return atomic_load_explicit(from, memory_order_relaxed);
@@ -236,7 +228,7 @@ static void ask_for_records(struct recorder *r, uint64_t now)
 /* Sleeps until then or until a signal, and asks again in time, however long that is. */
 static void wait_for_sample(struct recorder *r, uint64_t due)
 {
-	for (uint64_t now = recorder_now_ns(); !stop && now < due; now = recorder_now_ns()) {
+	for (uint64_t now = now_ns(); !stop && now < due; now = now_ns()) {
 		uint64_t next = due - now < RENEW ? due : now + RENEW;
 		struct timespec ts = {.tv_sec = (time_t)(next / 1000000000),
 				      .tv_nsec = (long)(next % 1000000000)};
@@ -260,7 +252,7 @@ struct recorder *rec_begin(struct ctl *c)
 	sigaction(SIGTERM, &sa, NULL);
 	r->c = c;
 	r->interval = INTERVAL;
-	r->begin = r->last = recorder_now_ns();
+	r->begin = r->last = now_ns();
 	ask_for_records(r, r->begin);
 	return r;
 }
@@ -270,7 +262,7 @@ bool rec_sample(struct recorder *r, struct rec_sample *out)
 	uint64_t now;
 
 	wait_for_sample(r, r->last + r->interval);
-	now = recorder_now_ns();
+	now = now_ns();
 	memset(out, 0, sizeof(*out));
 	out->at = now - r->begin;
 	out->ns = now - r->last;

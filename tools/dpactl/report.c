@@ -114,12 +114,11 @@ static uint64_t event_end_ns(const struct store *s, const struct trace_rec *r)
  */
 static void keep_seconds(struct store *s)
 {
-	static uint64_t worked[TRACE_PROCS];	      /* ns: the last work of each process before */
-	bool *keep = calloc(s->n + 1, sizeof(*keep)); /* first: an end is looked for among all */
+	static uint64_t worked[TRACE_PROCS]; /* ns: the last work of each process before */
+	bool *keep = need_memory(calloc(s->n + 1, sizeof(*keep)));
 	size_t n = 0;
 
-	if (!keep)
-		die(EXIT_NONE, "no memory");
+	/* keep[] before anything moves: an end is looked for among all */
 	for (size_t i = 0; i < s->n; i++) {
 		const uint64_t at = event_end_ns(s, &s->rec[i]);
 

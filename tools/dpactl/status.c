@@ -52,7 +52,7 @@ static void status_json(struct ctl *c, const struct summary *s)
 
 	json_add(o, "board", c->path);
 	json_add(o, "state", !c->b ? "none" : s->alive ? "in use" : "stale");
-	json_object_object_add(o, "disabled", json_object_new_boolean(c->cfg.disable));
+	json_add_bool(o, "disabled", c->cfg.disable);
 	if (c->b) {
 		const struct dpa_board_ident *id = &s->id;
 

@@ -21,6 +21,29 @@ void die(int status, const char *fmt, ...)
 	exit(status);
 }
 
+void *need_memory(void *p)
+{
+	if (!p)
+		die(EXIT_NONE, "no memory");
+	return p;
+}
+
+uint64_t now_ns(void)
+{
+	struct timespec ts;
+
+	clock_gettime(CLOCK_MONOTONIC, &ts);
+	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
+}
+
+bool pid_is_named(const struct ctl *c, uint32_t pid)
+{
+	for (int i = 0; i < c->npids; i++)
+		if (c->pids[i] == pid)
+			return true;
+	return c->npids == 0;
+}
+
 struct json_object **json_taken;
 
 void print_json(struct json_object *o)
@@ -148,4 +171,9 @@ void json_add(struct json_object *o, const char *key, const char *text)
 void json_add_num(struct json_object *o, const char *key, uint64_t n)
 {
 	json_object_object_add(o, key, json_object_new_uint64(n));
+}
+
+void json_add_bool(struct json_object *o, const char *key, bool b)
+{
+	json_object_object_add(o, key, json_object_new_boolean(b));
 }

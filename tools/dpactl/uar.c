@@ -99,7 +99,7 @@ static void uar_slot_json(void *arg, const struct slot *s)
 		json_add_num(o, "pid", s->owner.pid);
 		json_add(o, "command", s->owner.comm);
 	}
-	json_object_object_add(o, "alive", json_object_new_boolean(s->known && s->owner.alive));
+	json_add_bool(o, "alive", s->known && s->owner.alive);
 	json_add_num(o, "doorbells", s->doorbells);
 	json_add_num(o, "blueflames", s->blueflames);
 	json_object_array_add(arg, o);

@@ -26,11 +26,8 @@ struct live_dpa {
 
 static struct live_eu *next_eu(struct live *l)
 {
-	if (!(l->eus & (l->eus - 1))) { /* full: a power of 2 */
-		l->eu = realloc(l->eu, (l->eus ? 2 * l->eus : 1) * sizeof(*l->eu));
-		if (!l->eu)
-			die(EXIT_NONE, "no memory");
-	}
+	if (!(l->eus & (l->eus - 1))) /* full: a power of 2 */
+		l->eu = need_memory(realloc(l->eu, (l->eus ? 2 * l->eus : 1) * sizeof(*l->eu)));
 	return &l->eu[l->eus];
 }
 
@@ -127,11 +124,9 @@ static void open_views(struct live *l)
 
 static void read_dpa(struct live *l)
 {
-	struct past_eu *is = calloc((size_t)l->dpa->n * DPA_STAT_EUS + 1, sizeof(*is));
+	struct past_eu *is = need_memory(calloc((size_t)l->dpa->n * DPA_STAT_EUS + 1, sizeof(*is)));
 	uint32_t n = 0;
 
-	if (!is)
-		die(EXIT_NONE, "no memory");
 	for (int p = 0; p < l->dpa->n; p++)
 		for (uint32_t i = 0; i < DPA_STAT_EUS && i < l->dpa->view[p].file->head.num_eus;
 		     i++)
@@ -146,9 +141,7 @@ static void read_dpa(struct live *l)
 void live_read_eus(struct live *l)
 {
 	if (!l->dpa)
-		l->dpa = calloc(1, sizeof(*l->dpa));
-	if (!l->dpa)
-		die(EXIT_NONE, "no memory");
+		l->dpa = need_memory(calloc(1, sizeof(*l->dpa)));
 	for (uint32_t i = 0; i < l->procs; i++)
 		read_own(l, i);
 	open_views(l);

@@ -9,11 +9,6 @@ static void add_real(struct json_object *o, const char *key, double d)
 	json_object_object_add(o, key, json_object_new_uint64((uint64_t)(d + 0.5)));
 }
 
-static void add_eu_bool(struct json_object *o, const char *key, bool b)
-{
-	json_object_object_add(o, key, json_object_new_boolean(b));
-}
-
 /* Rates, or null: not measured yet. */
 static void add_rates(struct json_object *o, const struct live_rate *r, bool measured)
 {
@@ -99,9 +94,9 @@ static struct json_object *live_eu_json(const struct live *l, const struct live_
 
 	json_add_num(o, "eu", e->t.number);
 	json_add_num(o, "pid", l->proc[e->proc].p.pid);
-	add_eu_bool(o, "dpa", e->dpa);
+	json_add_bool(o, "dpa", e->dpa);
 	json_add_num(o, "busy_permille", e->t.busy);
-	add_eu_bool(o, "asleep", e->t.asleep);
+	json_add_bool(o, "asleep", e->t.asleep);
 	json_add_num(o, "qps", e->t.qps);
 	if (e->dpa) {
 		json_add(o, "runs", e->what);
@@ -138,11 +133,9 @@ static void add_brief(struct json_object *list, const struct live *l, const stru
 
 static void add_qps(struct json_object *o, const struct live *l, uint32_t most)
 {
-	const struct live_qp **order = malloc((l->qps + 1) * sizeof(*order));
+	const struct live_qp **order = need_memory(malloc((l->qps + 1) * sizeof(*order)));
 	struct json_object *list = json_object_new_array(), *rest = json_object_new_array();
 
-	if (!order)
-		die(EXIT_NONE, "no memory");
 	for (uint32_t i = 0; i < l->qps; i++)
 		order[i] = &l->qp[i];
 	if (l->qps > most) /* else as they come: the QPNs' order */

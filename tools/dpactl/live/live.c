@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <tables/meaning.h>
 #include <tables/pcc.h>
 #include <tables/tables.h>
@@ -21,26 +20,11 @@ struct live_past {
 	struct live_rate rate;
 };
 
-uint64_t live_now(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
-}
-
-static void *need_live_memory(void *p)
-{
-	if (!p)
-		die(EXIT_NONE, "no memory");
-	return p;
-}
-
 void live_begin(struct live *l, struct ctl *c)
 {
 	*l = (struct live){.c = c};
-	l->past = need_live_memory(calloc(DPA_BOARD_QPNS, sizeof(*l->past)));
-	l->proc = need_live_memory(calloc(DPA_BOARD_PROCS, sizeof(*l->proc)));
+	l->past = need_memory(calloc(DPA_BOARD_QPNS, sizeof(*l->past)));
+	l->proc = need_memory(calloc(DPA_BOARD_PROCS, sizeof(*l->proc)));
 }
 
 void live_end(struct live *l)
@@ -103,21 +87,12 @@ static bool open_live_board(struct live *l)
 /* Index + 1 in proc[] of the process of a slot; 0: none. */
 static uint32_t by_slot[DPA_BOARD_PROCS];
 
-static bool is_watched_pid(const struct ctl *c, uint32_t pid)
-{
-	int i = 0;
-
-	while (i < c->npids && c->pids[i] != pid)
-		i++;
-	return !c->npids || i < c->npids;
-}
-
 static void read_proc(struct live *l, uint32_t slot)
 {
 	struct live_proc *p = &l->proc[l->procs];
 	struct dpa_board_proc *from = dpa_board_proc(l->c->b, slot);
 
-	if (!proc_read(l->c, slot, &p->p) || !p->p.alive || !is_watched_pid(l->c, p->p.pid))
+	if (!proc_read(l->c, slot, &p->p) || !p->p.alive || !pid_is_named(l->c, p->p.pid))
 		return;
 	*p = (struct live_proc){.p = p->p};
 	p->at = atomic_load_explicit(&from->meter_at, memory_order_acquire);
@@ -241,8 +216,7 @@ static void sum_up_qp(struct live *l, const struct live_qp *q)
 static struct live_qp *next_live_qp(struct live *l)
 {
 	if (!(l->qps & (l->qps - 1))) /* full: a power of 2 */
-		l->qp = need_live_memory(
-			realloc(l->qp, (l->qps ? 2 * l->qps : 1) * sizeof(*l->qp)));
+		l->qp = need_memory(realloc(l->qp, (l->qps ? 2 * l->qps : 1) * sizeof(*l->qp)));
 	return &l->qp[l->qps];
 }
 
@@ -282,12 +256,12 @@ static void extend_lease(struct live *l, uint64_t now)
 void live_keep(struct live *l)
 {
 	if (l->c->b && !l->why[0])
-		extend_lease(l, live_now());
+		extend_lease(l, now_ns());
 }
 
 void live_read(struct live *l)
 {
-	l->now = live_now();
+	l->now = now_ns();
 	l->procs = l->qps = l->eus = 0;
 	l->rate = (struct live_rate){0};
 	if (!open_live_board(l))

@@ -61,7 +61,6 @@ struct live {
 	struct live_rate rate; /* sum over the QPs */
 };
 
-uint64_t live_now(void);
 /* Begin with the board that c has, or with none. Ends the program if there is no memory. */
 void live_begin(struct live *l, struct ctl *c);
 /* Take a reading and ask for the next. Processes that died are left out. */

@@ -11,7 +11,7 @@ static const char *const kinds[] = {"flow", "region", "in",	   "out", "captured"
 static void add_bool_if_true(struct json_object *o, const char *name, bool v)
 {
 	if (v)
-		json_object_object_add(o, name, json_object_new_boolean(true));
+		json_add_bool(o, name, true);
 }
 
 static void flow_json(struct json_object *o, const struct dpa_replay_event *e)

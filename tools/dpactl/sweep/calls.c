@@ -60,9 +60,7 @@ static void add_call(struct sweep_calls *s, const struct sweep_call *c)
 {
 	if (s->num == s->room) {
 		s->room = s->room ? 2 * s->room : 64;
-		s->call = reallocarray(s->call, s->room, sizeof(*s->call));
-		if (!s->call)
-			die(EXIT_NONE, "no memory");
+		s->call = need_memory(reallocarray(s->call, s->room, sizeof(*s->call)));
 	}
 	s->call[s->num++] = *c;
 }

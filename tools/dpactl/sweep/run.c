@@ -54,10 +54,7 @@ bool sweep_stopped(void)
 
 static uint64_t sweep_now_ms(void)
 {
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000 + (uint64_t)ts.tv_nsec / 1000000;
+	return now_ns() / 1000000;
 }
 
 static void nap_ms(uint32_t ms)

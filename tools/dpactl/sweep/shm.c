@@ -38,9 +38,7 @@ struct sweep_shm sweep_shm_list(void)
 	while (d && (e = readdir(d))) {
 		if (e->d_name[0] == '.' || is_of_dpa(e->d_name) || !is_own(d, e->d_name))
 			continue;
-		l.name = reallocarray(l.name, l.num + 1, sizeof(*l.name));
-		if (!l.name)
-			die(EXIT_NONE, "no memory");
+		l.name = need_memory(reallocarray(l.name, l.num + 1, sizeof(*l.name)));
 		snprintf(l.name[l.num++], sizeof(*l.name), "%s", e->d_name);
 	}
 	if (d)

@@ -177,7 +177,7 @@ static struct json_object *run_json(const struct sweep_call *call, const char *r
 	json_add_num(o, "new_in_shm", r->num_shm);
 	if (r->stuck)
 		json_add_num(o, "cannot_end", (uint64_t)r->stuck);
-	json_object_object_add(o, "peer_waits", json_object_new_boolean(r->peer_hangs));
+	json_add_bool(o, "peer_waits", r->peer_hangs);
 	return o;
 }
 
@@ -209,7 +209,7 @@ static void show_tally(struct ctl *c, struct json_object *list, const struct swe
 	}
 	o = json_object_new_object();
 	json_add_num(o, "calls", calls->num);
-	json_object_object_add(o, "complete", json_object_new_boolean(t->complete));
+	json_add_bool(o, "complete", t->complete);
 	for (int v = 0; v < VERDICTS; v++)
 		json_add_num(o, verdicts[v], t->of[v]);
 	json_object_object_add(o, "runs", list);

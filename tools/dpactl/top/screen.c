@@ -271,7 +271,7 @@ static bool obey_key(struct screen *s, int key)
 static bool take_keys(struct screen *s, uint64_t until)
 {
 	for (int vain = 0; vain < 100; vain++) {
-		const uint64_t now = live_now();
+		const uint64_t now = now_ns();
 		uint64_t wait = LIVE_KEEP_NS;
 		int key;
 
@@ -284,7 +284,7 @@ static bool take_keys(struct screen *s, uint64_t until)
 			wait = until - now;
 		timeout((int)(wait / 1000000) + 1);
 		key = getch();
-		if (key != ERR || live_now() - now >= wait)
+		if (key != ERR || now_ns() - now >= wait)
 			vain = 0;
 		if (key == ERR)
 			continue;
@@ -320,7 +320,7 @@ int top_screen(struct top *t)
 	do {
 		live_read(&t->live);
 		draw_screen(&s);
-	} while (take_keys(&s, live_now() + t->delay));
+	} while (take_keys(&s, now_ns() + t->delay));
 	endwin();
 	delscreen(s.term);
 	table_free(&s.table);

@@ -178,13 +178,6 @@ static uint32_t count_of(const struct live *l, enum table_kind kind)
 	return kind == TABLE_PROCS ? l->procs : kind == TABLE_QPS ? l->qps : l->eus;
 }
 
-static void *need_table_memory(void *p)
-{
-	if (!p)
-		die(EXIT_NONE, "no memory");
-	return p;
-}
-
 static void fill_table_rows(struct table *t, const struct live *l, const struct table_how *how,
 			    const struct sorted *s, uint32_t n)
 {
@@ -211,10 +204,10 @@ static void fill_table_rows(struct table *t, const struct live *l, const struct 
 void table_make(struct table *t, const struct live *l, const struct table_how *how)
 {
 	const uint32_t n = count_of(l, how->kind);
-	struct sorted *s = need_table_memory(malloc((n + 1) * sizeof(*s)));
+	struct sorted *s = need_memory(malloc((n + 1) * sizeof(*s)));
 
-	*t = (struct table){.row = need_table_memory(malloc((n + 1) * sizeof(*t->row))),
-			    .of = need_table_memory(malloc((n + 1) * sizeof(*t->of)))};
+	*t = (struct table){.row = need_memory(malloc((n + 1) * sizeof(*t->row))),
+			    .of = need_memory(malloc((n + 1) * sizeof(*t->of)))};
 	for (uint32_t i = 0; i < n; i++)
 		s[i] = (struct sorted){sort_value(l, how, i), i};
 	qsort(s, n, sizeof(*s), compare_table_rows);
@@ -308,7 +301,7 @@ void table_page(struct table *t, const struct live *l, const struct live_qp *q)
 	const struct dpa_board_qpinfo *i = &q->q.i;
 	char peer[48];
 
-	*t = (struct table){.row = need_table_memory(malloc(16 * sizeof(*t->row)))};
+	*t = (struct table){.row = need_memory(malloc(16 * sizeof(*t->row)))};
 	snprintf(t->head, sizeof(t->head), "QP %06x of %s %u", i->qpn, p->p.comm, p->p.pid);
 	add_line(t, "type       %s, %s, placement %s", qp_type_name(i->type),
 		 qp_state_name(i->state), placement_name(i->placement));

@@ -41,10 +41,10 @@ static void wait_step(uint64_t ns)
 
 static void wait_ns(struct live *l, uint64_t ns)
 {
-	const uint64_t end = live_now() + ns;
+	const uint64_t end = now_ns() + ns;
 	uint64_t now;
 
-	while (!top_stop && (now = live_now()) < end) {
+	while (!top_stop && (now = now_ns()) < end) {
 		live_keep(l);
 		wait_step(end - now < LIVE_KEEP_NS ? end - now : LIVE_KEEP_NS);
 	}
@@ -53,12 +53,12 @@ static void wait_ns(struct live *l, uint64_t ns)
 /* The first reading of text has rates already: processes measure twice before. */
 static void warm_up(struct live *l)
 {
-	const uint64_t end = live_now() + WARM_NS;
+	const uint64_t end = now_ns() + WARM_NS;
 
 	live_read(l);
 	if (l->why[0])
 		die(EXIT_NONE, "no adapter instance: %s", l->why);
-	while (!top_stop && l->why[0] == '\0' && !live_is_measured(l) && live_now() < end) {
+	while (!top_stop && l->why[0] == '\0' && !live_is_measured(l) && now_ns() < end) {
 		wait_ns(l, LOOK_NS);
 		live_read(l);
 	}

@@ -111,9 +111,7 @@ static void put_states(struct writer *w)
 
 	for (size_t i = 0; i < s->n; i++)
 		n += is_state(&s->rec[i]);
-	r = malloc((n + 1) * sizeof(*r));
-	if (!r)
-		die(EXIT_NONE, "no memory");
+	r = need_memory(malloc((n + 1) * sizeof(*r)));
 	n = 0;
 	for (size_t i = 0; i < s->n; i++)
 		if (is_state(&s->rec[i]))

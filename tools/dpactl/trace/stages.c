@@ -63,11 +63,9 @@ static struct stage_sum *sum_of(struct stage_sum *sum, uint32_t *n, uint32_t max
 uint32_t stage_sums(const struct store *s, const struct wqes *w, struct stage_sum *sum,
 		    uint32_t max)
 {
-	uint64_t *room = calloc(w->n + 1, sizeof(*room));
+	uint64_t *room = need_memory(calloc(w->n + 1, sizeof(*room)));
 	uint32_t n = 0;
 
-	if (!room)
-		die(EXIT_NONE, "no memory");
 	for (size_t i = 0; i < w->n; i++) {
 		struct stage_sum *t = w->w[i].status ? NULL : sum_of(sum, &n, max, w->w[i].opcode);
 

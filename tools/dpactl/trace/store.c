@@ -4,7 +4,6 @@
 #include <string.h>
 #include <time.h>
 #include "../dpactl.h"
-#include "../feed.h"
 #include "store.h"
 
 #define ROOM 65536u
@@ -36,9 +35,7 @@ void store_thread(struct store *s, uint32_t proc, uint32_t tid, const char name[
 		if (s->thread[i].proc == proc && s->thread[i].tid == tid)
 			t = &s->thread[i];
 	if (!t) {
-		t = realloc(s->thread, (s->threads + 1) * sizeof(*t));
-		if (!t)
-			die(EXIT_NONE, "no memory");
+		t = need_memory(realloc(s->thread, (s->threads + 1) * sizeof(*t)));
 		s->thread = t;
 		t += s->threads++;
 	}
@@ -104,7 +101,7 @@ static uint64_t ticks_now(void)
 	__asm__ volatile("mrs %0, cntvct_el0" : "=r"(t));
 	return t;
 #else
-	return feed_now_ns();
+	return now_ns();
 #endif
 }
 
@@ -114,7 +111,7 @@ void store_clock(struct store *s, bool first)
 	uint64_t best = UINT64_MAX;
 
 	for (int i = 0; i < 16; i++) {
-		uint64_t a = ticks_now(), ns = feed_now_ns(), b = ticks_now();
+		uint64_t a = ticks_now(), ns = now_ns(), b = ticks_now();
 
 		if (b - a >= best)
 			continue;

@@ -41,14 +41,6 @@ struct recording {
 
 /* ---------------------------------------------------------------- processes */
 
-static bool is_traced_pid(const struct ctl *c, uint32_t pid)
-{
-	for (int i = 0; i < c->npids; i++)
-		if (c->pids[i] == pid)
-			return true;
-	return !c->npids;
-}
-
 static void accept_processes(struct recording *k)
 {
 	struct store *s = k->s;
@@ -56,7 +48,7 @@ static void accept_processes(struct recording *k)
 	int fd;
 
 	while ((fd = feed_accept(k->listener, &pid)) >= 0) {
-		const bool wanted = is_traced_pid(k->c, pid);
+		const bool wanted = pid_is_named(k->c, pid);
 
 		if (!wanted || s->procs == TRACE_PROCS) {
 			s->missed += wanted;
@@ -234,10 +226,10 @@ static bool ends_by_signal(struct recording *k)
 		return feed_stopped();
 	if (!k->signals) {
 		k->signals = feed_signals();
-		k->asked = feed_now_ns();
+		k->asked = now_ns();
 		kill(k->child, SIGTERM);
 	}
-	return feed_signals() != k->signals || feed_now_ns() - k->asked >= PROGRAM_NS;
+	return feed_signals() != k->signals || now_ns() - k->asked >= PROGRAM_NS;
 }
 
 static void run_recording(struct recording *k, uint64_t until)
@@ -248,7 +240,7 @@ static void run_recording(struct recording *k, uint64_t until)
 		uint32_t procs = look_at_processes(k);
 
 		tell_progress(k, procs);
-		if (over || ends_by_signal(k) || feed_now_ns() >= until || k->s->n == k->s->max)
+		if (over || ends_by_signal(k) || now_ns() >= until || k->s->n == k->s->max)
 			return;
 		feed_wait(k->listener, LOOK_NS);
 	}
@@ -257,12 +249,12 @@ static void run_recording(struct recording *k, uint64_t until)
 /* Processes switch their timelines off and hang up. One that is stopped does not. */
 static void end_timeline_request(struct recording *k)
 {
-	uint64_t until = feed_now_ns() + FAREWELL_NS;
+	uint64_t until = now_ns() + FAREWELL_NS;
 	uint32_t gen;
 
 	if (!k->gen || dpa_board_ask_put(k->c->b, DPA_ASK_TIMELINE, "", &gen))
 		return;
-	while (look_at_processes(k) && feed_now_ns() < until)
+	while (look_at_processes(k) && now_ns() < until)
 		feed_wait(k->listener, LOOK_NS);
 }
 
@@ -297,7 +289,7 @@ const char *trace_record(struct ctl *c, struct store *s, uint64_t ns)
 		return why;
 	}
 	progress_begin(&k.progress);
-	run_recording(&k, ns ? feed_now_ns() + ns : UINT64_MAX);
+	run_recording(&k, ns ? now_ns() + ns : UINT64_MAX);
 	end_timeline_request(&k);
 	end_processes(&k);
 	progress_clear(&k.progress);

@@ -58,20 +58,13 @@ static struct list *list_slot(const struct finder *f, uint64_t key)
 	return &f->list[at & (f->lists - 1)];
 }
 
-static void *need_wqes_memory(void *p)
-{
-	if (!p)
-		die(EXIT_NONE, "no memory");
-	return p;
-}
-
 static void grow_lists(struct finder *f)
 {
 	struct list *was = f->list;
 	uint32_t n = f->lists;
 
 	f->lists = n ? 2 * n : 256;
-	f->list = need_wqes_memory(calloc(f->lists, sizeof(*f->list)));
+	f->list = need_memory(calloc(f->lists, sizeof(*f->list)));
 	for (uint32_t i = 0; i < n; i++)
 		if (was[i].key)
 			*list_slot(f, was[i].key) = was[i];
@@ -90,7 +83,7 @@ static void add_event(struct finder *f, uint32_t proc, enum class c, uint32_t nu
 	l->key = list_key(proc, c, number);
 	if (l->n == l->room) {
 		l->room = l->room ? 2 * l->room : 64;
-		l->i = need_wqes_memory(realloc(l->i, l->room * sizeof(*l->i)));
+		l->i = need_memory(realloc(l->i, l->room * sizeof(*l->i)));
 	}
 	l->i[l->n++] = event;
 }
@@ -366,9 +359,9 @@ void wqes_find(const struct store *s, struct wqes *out)
 	grow_lists(&f);
 	for (uint32_t i = 0; i < s->n; i++)
 		sort_in(&f, i);
-	f.rx_of = need_wqes_memory(calloc(s->n + 1, sizeof(*f.rx_of)));
-	out->w = need_wqes_memory(calloc(s->n + 1, sizeof(*out->w)));
-	out->p = need_wqes_memory(calloc(s->n + 1, sizeof(*out->p)));
+	f.rx_of = need_memory(calloc(s->n + 1, sizeof(*f.rx_of)));
+	out->w = need_memory(calloc(s->n + 1, sizeof(*out->w)));
+	out->p = need_memory(calloc(s->n + 1, sizeof(*out->p)));
 	out->n = out->np = 0;
 	match_packets(&f, out);
 	for (uint32_t i = 0; i < s->n; i++)

@@ -104,7 +104,7 @@ static enum MHD_Result send_reading(struct web *w, struct MHD_Connection *c)
 {
 	if (!web_keys_allow(&w->keys, header_of(c, "Authorization")))
 		return refuse_web_request(c, MHD_HTTP_FORBIDDEN, "not your session\n");
-	if (!w->reading || live_now() - w->read_at > FRESH_NS)
+	if (!w->reading || now_ns() - w->read_at > FRESH_NS)
 		take_reading(w);
 	return MHD_queue_response(c, MHD_HTTP_OK, w->reading);
 }
