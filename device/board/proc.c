@@ -16,9 +16,9 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/prctl.h>
-#include <time.h>
 #include <unistd.h>
 #include "board_priv.h"
+#include "util/clock.h"
 #include "util/lock.h"
 
 static struct flock byte_range(uint32_t from, uint32_t n)
@@ -109,14 +109,12 @@ bool dpa_board_byte_take(int fd, uint32_t slot)
 static void describe_proc(struct dpa_board *b, struct dpa_board_proc *p,
 			  const struct dpa_board_cfg *cfg)
 {
-	struct timespec ts;
 	char comm[16] = "";
 
-	clock_gettime(CLOCK_REALTIME, &ts);
 	prctl(PR_GET_NAME, comm);
 	atomic_store_explicit(&p->pid, (uint32_t)b->pid, memory_order_relaxed);
 	p->uid = geteuid();
-	p->start_ns = (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
+	p->start_ns = dpa_wall_ns();
 	memcpy(p->comm, comm, sizeof(p->comm));
 	for (int i = 0; i < DPA_ASKS; i++)
 		atomic_store_explicit(dpa_proc_asked(p, (enum dpa_board_ask_what)i), 0,

@@ -2,28 +2,20 @@
 /* record.c - writes the record of an error, and its line of the log. */
 #include <errno.h>
 #include <stdio.h>
-#include <time.h>
 #include "ctx/hw.h"
 #include "ctx/wqe.h"
 #include "errors/errors.h"
 #include "failure/failure.h"
 #include "inspect/frame.h"
 #include "link/lane.h"
+#include "util/clock.h"
 #include "wire/opcode.h"
-
-static uint64_t error_wall_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_REALTIME, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000u + (uint64_t)ts.tv_nsec;
-}
 
 static struct dpa_error new_record(struct dpa_hw_qp *qp, enum dpa_error_kind kind)
 {
 	const struct dpa_board_proc *self = qp->hw->board->self;
 	const uint32_t faults = DPA_INSPECT_FAULT | DPA_INSPECT_MODEL;
-	struct dpa_error e = {.time = error_wall_ns(),
+	struct dpa_error e = {.time = dpa_wall_ns(),
 			      .qpn = qp->qpn,
 			      .kind = (uint8_t)kind,
 			      .qp_type = qp->type,

@@ -14,9 +14,9 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 #include "ctx/hw.h"
+#include "util/clock.h"
 #include "util/sys.h"
 #include "inspect/capture.h"
 #include "inspect/feed.h"
@@ -229,14 +229,6 @@ static bool to_tool(struct dpa_capture *c, uint32_t n)
 
 /* ------------------------------------------------------------------- frames */
 
-static uint64_t capture_wall_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_REALTIME, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000ull + (uint64_t)ts.tv_nsec;
-}
-
 /*
  * A socket does not show the IP identification, which the ICRC covers: computes the one that makes
  * it right.
@@ -263,7 +255,7 @@ void dpa_capture_frame(struct dpa_capture *c, enum dpa_inspect_at at, const stru
 	if (c->lost)
 		snprintf(lost, sizeof(lost), ", %llu lost before", (unsigned long long)c->lost);
 	snprintf(text, sizeof(text), "%s %s%s", c->who, at == DPA_AT_SHM ? "shm" : "udp", lost);
-	n = dpa_pcapng_packet(c->block, sizeof(c->block), capture_wall_ns(),
+	n = dpa_pcapng_packet(c->block, sizeof(c->block), dpa_wall_ns(),
 			      at == DPA_AT_TX ? DPA_PCAPNG_OUT : DPA_PCAPNG_IN, text, &net, f->p,
 			      f->n);
 	if (n) {
@@ -286,7 +278,7 @@ void dpa_capture_failure(struct dpa_capture *c, const char *line, uint64_t ago)
 	uint32_t n;
 
 	dpa_spin_lock(&c->lock);
-	n = dpa_pcapng_entry(c->block, sizeof(c->block), capture_wall_ns() - ago, c->comm,
+	n = dpa_pcapng_entry(c->block, sizeof(c->block), dpa_wall_ns() - ago, c->comm,
 			     (uint32_t)c->hw->pid, line);
 	if (c->file.fd >= 0)
 		write_block_to_file(c, n);

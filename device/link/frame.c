@@ -12,6 +12,7 @@
 #include "link/udp/wire.h"
 #include "ctx/ops.h"
 #include "wire/psn.h"
+#include "wire/words.h"
 
 #define GRH_BYTES 40u
 /* max. PSN distance behind the expected one: full buffers of some sockets */
@@ -108,22 +109,6 @@ void dpa_pkt_of_slot(const struct dpa_slot *s, struct dpa_roce_pkt *pkt)
 	}
 }
 
-static void write_be16(uint8_t *p, uint32_t v)
-{
-	p[0] = (uint8_t)(v >> 8);
-	p[1] = (uint8_t)v;
-}
-
-static uint32_t ip_checksum(const uint8_t *h)
-{
-	uint32_t sum = 0;
-
-	for (int i = 0; i < 20; i += 2)
-		sum += (uint32_t)h[i] << 8 | h[i + 1];
-	sum = (sum & 0xffff) + (sum >> 16);
-	return ~(sum + (sum >> 16)) & 0xffff;
-}
-
 /* IBA 9.8.3 (grh) */
 void dpa_grh_make(uint8_t *g, const struct dpa_roce_net *net, uint32_t udp_payload)
 {
@@ -135,19 +120,18 @@ void dpa_grh_make(uint8_t *g, const struct dpa_roce_net *net, uint32_t udp_paylo
 
 		ip[0] = 0x45;
 		ip[1] = net->tclass;
-		write_be16(ip + 2, 20 + udp);
-		write_be16(ip + 4, net->ip_id);
+		dpa_put16(ip + 2, (uint16_t)(20 + udp));
+		dpa_put16(ip + 4, net->ip_id);
 		ip[6] = net->df ? 0x40 : 0;
 		ip[8] = net->hop;
 		ip[9] = 17;
 		memcpy(ip + 12, net->src + 12, 4);
 		memcpy(ip + 16, net->dst + 12, 4);
-		write_be16(ip + 10, ip_checksum(ip));
+		dpa_put16(ip + 10, dpa_ip_sum(ip));
 		return;
 	}
-	write_be16(g, 6u << 12 | (uint32_t)net->tclass << 4 | (net->flow >> 16 & 0xf));
-	write_be16(g + 2, net->flow & 0xffff);
-	write_be16(g + 4, udp);
+	dpa_put32(g, 6u << 28 | (uint32_t)net->tclass << 20 | (net->flow & 0xfffff));
+	dpa_put16(g + 4, (uint16_t)udp);
 	g[6] = 17;
 	g[7] = net->hop;
 	memcpy(g + 8, net->src, 16);

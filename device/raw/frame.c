@@ -5,6 +5,7 @@
  */
 #include <string.h>
 #include "raw.h"
+#include "wire/words.h"
 
 #define ETH_IPV4   0x0800u
 #define ETH_IPV6   0x86ddu
@@ -20,11 +21,6 @@ struct cursor {
 	bool inner;
 	struct dpa_layers *v;
 };
-
-static uint32_t frame_be16(const uint8_t *p)
-{
-	return (uint32_t)p[0] << 8 | p[1];
-}
 
 static void cursor_skip(struct cursor *c, uint32_t n)
 {
@@ -60,13 +56,13 @@ static void parse_ethernet(struct cursor *c)
 	if (c->left < 14 || !(l = add_frame_layer(c, DPA_FLOW_ETH)))
 		return;
 	memcpy(l->f, c->p, 12);
-	type = frame_be16(c->p + 12);
+	type = dpa_get16(c->p + 12);
 	cursor_skip(c, 12);
 	while ((type == 0x8100 || type == 0x88a8) && c->left >= 6) {
 		if (!l->optional)
 			memcpy(l->f + 14, c->p + 2, 2);
 		l->optional = true;
-		type = frame_be16(c->p + 4);
+		type = dpa_get16(c->p + 4);
 		cursor_skip(c, 4);
 	}
 	memcpy(l->f + 12, c->p, 2);
@@ -100,7 +96,7 @@ static void parse_udp(struct cursor *c)
 
 	if (c->left < 8 || !(l = add_frame_layer(c, DPA_FLOW_UDP)))
 		return;
-	port = frame_be16(c->p + 2);
+	port = dpa_get16(c->p + 2);
 	memcpy(l->f, c->p + 2, 2); /* destination first */
 	memcpy(l->f + 2, c->p, 2);
 	cursor_skip(c, 8);
@@ -142,8 +138,8 @@ static void parse_gre(struct cursor *c)
 
 	if (c->left < 4)
 		return;
-	flags = frame_be16(c->p);
-	type = frame_be16(c->p + 2);
+	flags = dpa_get16(c->p);
+	type = dpa_get16(c->p + 2);
 	len = 4 + (flags & 0x8000 ? 4 : 0) + (flags & 0x2000 ? 4 : 0) + (flags & 0x1000 ? 4 : 0);
 	if (c->left < len || !(l = add_frame_layer(c, DPA_FLOW_GRE)))
 		return;
@@ -197,7 +193,7 @@ static void parse_ipv4(struct cursor *c)
 	len = (c->p[0] & 15) * 4u;
 	if (len < 20 || c->left < len || !(l = add_frame_layer(c, DPA_FLOW_IPV4)))
 		return;
-	frag = frame_be16(c->p + 6);
+	frag = dpa_get16(c->p + 6);
 	proto = c->p[9];
 	memcpy(l->f, c->p + 12, 8);
 	l->f[8] = proto;
@@ -230,7 +226,7 @@ static bool parse_extensions(struct cursor *c, struct dpa_layer *l, uint8_t *pro
 				return false;
 			len = 8;
 			l->optional = true;
-			if (frame_be16(c->p + 2) & 0xfff8) /* not the first fragment */
+			if (dpa_get16(c->p + 2) & 0xfff8) /* not the first fragment */
 				return false;
 			break;
 		default:

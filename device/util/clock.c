@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-#include <time.h>
 #include "clock.h"
 
 uint64_t dpa_now_ns(void)

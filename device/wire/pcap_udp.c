@@ -22,11 +22,6 @@ struct bytes {
 	size_t n;
 };
 
-static uint16_t get_be16(const uint8_t *p)
-{
-	return (uint16_t)(p[0] << 8 | p[1]);
-}
-
 static bool bytes_skip(struct bytes *b, size_t n)
 {
 	if (b->n < n)
@@ -44,7 +39,8 @@ static bool skip_link(struct bytes *b, size_t hdr, size_t off)
 
 	if (!bytes_skip(b, hdr))
 		return false;
-	for (type = get_be16(proto); type == ETH_VLAN || type == ETH_QINQ; type = get_be16(proto)) {
+	for (type = dpa_get16(proto); type == ETH_VLAN || type == ETH_QINQ;
+	     type = dpa_get16(proto)) {
 		proto = b->p + 2;
 		if (!bytes_skip(b, 4))
 			return false;
@@ -98,17 +94,17 @@ static bool read_v4(struct bytes *b, struct dpa_roce_net *net, struct ip *ip)
 	if (b->n < 20)
 		return false;
 	hdr = (size_t)(h[0] & 0xf) * 4;
-	all = get_be16(h + 2);
+	all = dpa_get16(h + 2);
 	if (hdr < 20 || all < hdr || !bytes_skip(b, hdr))
 		return false;
 	net->tclass = h[1];
-	net->ip_id = get_be16(h + 4);
+	net->ip_id = dpa_get16(h + 4);
 	net->df = h[6] >> 6 & 1;
 	net->hop = h[8];
 	map_v4(net->src, h + 12);
 	map_v4(net->dst, h + 16);
 	*ip = (struct ip){.udp = h[9] == 17,
-			  .fragment = get_be16(h + 6) & 0x3fff,
+			  .fragment = dpa_get16(h + 6) & 0x3fff,
 			  .options = hdr > 20,
 			  .payload = all - hdr};
 	return true;
@@ -120,13 +116,13 @@ static bool read_v6(struct bytes *b, struct dpa_roce_net *net, struct ip *ip)
 
 	if (!bytes_skip(b, 40))
 		return false;
-	net->tclass = (uint8_t)(get_be16(h) >> 4);
+	net->tclass = (uint8_t)(dpa_get16(h) >> 4);
 	net->flow = dpa_get32(h) & 0xfffff;
 	net->hop = h[7];
 	memcpy(net->src, h + 8, 16);
 	memcpy(net->dst, h + 24, 16);
 	*ip = (struct ip){
-		.udp = h[6] == 17, .mapped = dpa_roce_is_v4(net), .payload = get_be16(h + 4)};
+		.udp = h[6] == 17, .mapped = dpa_roce_is_v4(net), .payload = dpa_get16(h + 4)};
 	return true;
 }
 
@@ -153,11 +149,11 @@ enum dpa_pcap_kind dpa_pcap_udp(const struct dpa_pcap_rec *r, struct dpa_roce_ne
 
 	memset(net, 0, sizeof(*net));
 	if (!skip_to_ip(r, &b) || !read_ip(&b, net, &ip) || !ip.udp || ip.fragment || b.n < 8 ||
-	    get_be16(b.p + 2) != DPA_ROCE_PORT)
+	    dpa_get16(b.p + 2) != DPA_ROCE_PORT)
 		return DPA_PCAP_OTHER;
-	net->sport = get_be16(b.p);
+	net->sport = dpa_get16(b.p);
 	net->dport = DPA_ROCE_PORT;
-	udp_len = get_be16(b.p + 4);
+	udp_len = dpa_get16(b.p + 4);
 	*why = NULL;
 	if (ip.options)
 		*why = "IPv4 options";

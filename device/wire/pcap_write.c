@@ -136,16 +136,6 @@ uint32_t dpa_pcapng_entry(uint8_t *buf, uint32_t room, uint64_t ns, const char *
 	return (uint32_t)(put_u32(put_padded(p, text, (uint32_t)n), len) - buf);
 }
 
-static uint16_t ip_sum(const uint8_t *p)
-{
-	uint32_t s = 0;
-
-	for (int i = 0; i < 20; i += 2)
-		s += (uint32_t)p[i] << 8 | p[i + 1];
-	s = (s & 0xffff) + (s >> 16);
-	return (uint16_t) ~(s + (s >> 16));
-}
-
 static uint8_t *put_pcap_v4(uint8_t *p, const struct dpa_roce_net *net, uint32_t udp_len)
 {
 	uint8_t *ip = p;
@@ -157,7 +147,7 @@ static uint8_t *put_pcap_v4(uint8_t *p, const struct dpa_roce_net *net, uint32_t
 	p = dpa_put16(p, (uint16_t)(net->hop << 8 | 17));
 	p = dpa_put16(p, 0);
 	p = pcap_put_bytes(pcap_put_bytes(p, net->src + 12, 4), net->dst + 12, 4);
-	dpa_put16(ip + 10, ip_sum(ip));
+	dpa_put16(ip + 10, dpa_ip_sum(ip));
 	return p;
 }
 

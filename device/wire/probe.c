@@ -99,16 +99,6 @@ uint32_t dpa_ifa_add(enum dpa_pcc_format format, const uint8_t *p, uint32_t n,
 
 /* ------------------------------------------------------- the packet for a program */
 
-static uint16_t probe_checksum(const uint8_t *h, uint32_t n)
-{
-	uint32_t sum = 0;
-
-	for (uint32_t i = 0; i < n; i += 2)
-		sum += (uint32_t)h[i] << 8 | h[i + 1];
-	sum = (sum & 0xffff) + (sum >> 16);
-	return (uint16_t) ~(sum + (sum >> 16));
-}
-
 /* No addresses: a socket does not show them. Returns where IP's header begins. */
 static uint8_t *put_ethernet(uint8_t *p, bool v4)
 {
@@ -135,7 +125,7 @@ static uint8_t *put_ip(uint8_t *p, const struct dpa_roce_net *net, uint8_t proto
 	p[9] = proto;
 	memcpy(p + 12, net->src + 12, 4);
 	memcpy(p + 16, net->dst + 12, 4);
-	dpa_put16(p + 10, probe_checksum(p, IPV4));
+	dpa_put16(p + 10, dpa_ip_sum(p));
 	return p + IPV4;
 }
 
