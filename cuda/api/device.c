@@ -5,10 +5,10 @@
 
 #include "../include/cuda_runtime_api.h"
 #include "../run/fiber.h"
-#include "../run/gpu.h"
 #include "../run/memory.h"
 #include "../run/stream.h"
 #include "device.h"
+#include "runtime.h"
 
 /* Check arguments: `bad` is true if they are wrong. */
 static int check_device_args(bool bad, int device)
@@ -162,9 +162,7 @@ DPA_GPU_API cudaError_t cudaDeviceGetPCIBusId(char *pci_bus_id, int len, int dev
 
 DPA_GPU_API cudaError_t cudaDeviceSynchronize(void)
 {
-	int ret = gpu_enter();
-
-	return gpu_last(ret ? ret : stream_synchronize_all());
+	RUNTIME_CALL(stream_synchronize_all());
 }
 
 DPA_GPU_API cudaError_t cudaDeviceReset(void)

@@ -2,15 +2,13 @@
 /* memory.c - runtime API: memory and copies. */
 #include "../include/cuda_runtime_api.h"
 #include "../run/copy.h"
-#include "../run/gpu.h"
 #include "../run/memory.h"
 #include "../run/stream.h"
+#include "runtime.h"
 
 static cudaError_t runtime_alloc(enum region_kind kind, void **ptr, size_t size, unsigned int flags)
 {
-	int ret = gpu_enter();
-
-	return gpu_last(ret ? ret : memory_alloc(kind, size, flags, ptr));
+	RUNTIME_CALL(memory_alloc(kind, size, flags, ptr));
 }
 
 DPA_GPU_API cudaError_t cudaMalloc(void **ptr, size_t size)
@@ -82,16 +80,12 @@ DPA_GPU_API cudaError_t cudaFreeHost(void *ptr)
 
 DPA_GPU_API cudaError_t cudaHostRegister(void *ptr, size_t size, unsigned int flags)
 {
-	int ret = gpu_enter();
-
-	return gpu_last(ret ? ret : memory_register(ptr, size, flags));
+	RUNTIME_CALL(memory_register(ptr, size, flags));
 }
 
 DPA_GPU_API cudaError_t cudaHostUnregister(void *ptr)
 {
-	int ret = gpu_enter();
-
-	return gpu_last(ret ? ret : memory_unregister(ptr));
+	RUNTIME_CALL(memory_unregister(ptr));
 }
 
 static bool find_host(const void *host, struct region *r)
@@ -160,9 +154,7 @@ DPA_GPU_API cudaError_t cudaMemGetInfo(size_t *avail, size_t *total)
 static cudaError_t runtime_copy(void *dst, const void *src, size_t count, enum cudaMemcpyKind kind,
 				cudaStream_t stream, bool wait)
 {
-	int ret = gpu_enter();
-
-	return gpu_last(ret ? ret : copy_submit(dst, src, count, kind, stream, wait));
+	RUNTIME_CALL(copy_submit(dst, src, count, kind, stream, wait));
 }
 
 DPA_GPU_API cudaError_t cudaMemcpy(void *dst, const void *src, size_t count,
@@ -192,9 +184,7 @@ DPA_GPU_API cudaError_t cudaMemcpy2D(void *dst, size_t dpitch, const void *src, 
 
 static cudaError_t runtime_fill(void *ptr, int value, size_t count, cudaStream_t stream, bool wait)
 {
-	int ret = gpu_enter();
-
-	return gpu_last(ret ? ret : fill_submit(ptr, (unsigned char)value, 1, count, stream, wait));
+	RUNTIME_CALL(fill_submit(ptr, (unsigned char)value, 1, count, stream, wait));
 }
 
 DPA_GPU_API cudaError_t cudaMemset(void *ptr, int value, size_t count)

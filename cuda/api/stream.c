@@ -3,62 +3,55 @@
 #include <stdlib.h>
 
 #include "../include/cuda_runtime_api.h"
-#include "../run/gpu.h"
 #include "../run/stream.h"
-
-/* Call gpu_enter(), then the function; its error becomes the caller's last one. */
-#define ENTER_AND(call)                                                                            \
-	do {                                                                                       \
-		int ret = gpu_enter();                                                             \
-		return gpu_last(ret ? ret : (call));                                               \
-	} while (0)
+#include "runtime.h"
 
 DPA_GPU_API cudaError_t cudaStreamCreate(cudaStream_t *stream)
 {
-	ENTER_AND(stream_create(cudaStreamDefault, stream));
+	RUNTIME_CALL(stream_create(cudaStreamDefault, stream));
 }
 
 DPA_GPU_API cudaError_t cudaStreamCreateWithFlags(cudaStream_t *stream, unsigned int flags)
 {
-	ENTER_AND(stream_create(flags, stream));
+	RUNTIME_CALL(stream_create(flags, stream));
 }
 
 /* Any priority counts as the only existing one (cudaDeviceGetStreamPriorityRange()). */
 DPA_GPU_API cudaError_t cudaStreamCreateWithPriority(cudaStream_t *stream, unsigned int flags,
 						     int priority)
 {
-	ENTER_AND(stream_create(flags, stream));
+	RUNTIME_CALL(stream_create(flags, stream));
 }
 
 DPA_GPU_API cudaError_t cudaStreamDestroy(cudaStream_t stream)
 {
-	ENTER_AND(stream_destroy(stream));
+	RUNTIME_CALL(stream_destroy(stream));
 }
 
 DPA_GPU_API cudaError_t cudaStreamQuery(cudaStream_t stream)
 {
-	ENTER_AND(stream_query(stream));
+	RUNTIME_CALL(stream_query(stream));
 }
 
 DPA_GPU_API cudaError_t cudaStreamSynchronize(cudaStream_t stream)
 {
-	ENTER_AND(stream_synchronize(stream));
+	RUNTIME_CALL(stream_synchronize(stream));
 }
 
 DPA_GPU_API cudaError_t cudaStreamGetFlags(cudaStream_t stream, unsigned int *flags)
 {
-	ENTER_AND(stream_flags(stream, flags));
+	RUNTIME_CALL(stream_flags(stream, flags));
 }
 
 DPA_GPU_API cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event,
 					    unsigned int flags)
 {
-	ENTER_AND(flags ? (int)cudaErrorInvalidValue : event_wait_by(stream, event));
+	RUNTIME_CALL(flags ? (int)cudaErrorInvalidValue : event_wait_by(stream, event));
 }
 
 DPA_GPU_API cudaError_t cudaLaunchHostFunc(cudaStream_t stream, cudaHostFn_t fn, void *data)
 {
-	ENTER_AND(stream_host_function(stream, fn, data));
+	RUNTIME_CALL(stream_host_function(stream, fn, data));
 }
 
 struct callback {
@@ -86,40 +79,40 @@ DPA_GPU_API cudaError_t cudaStreamAddCallback(cudaStream_t stream, cudaStreamCal
 	if (!c)
 		return gpu_last(cudaErrorMemoryAllocation);
 	*c = (struct callback){stream, callback, data};
-	ENTER_AND(stream_host_function(stream, run_callback, c));
+	RUNTIME_CALL(stream_host_function(stream, run_callback, c));
 }
 
 DPA_GPU_API cudaError_t cudaEventCreate(cudaEvent_t *event)
 {
-	ENTER_AND(event_create(cudaEventDefault, event));
+	RUNTIME_CALL(event_create(cudaEventDefault, event));
 }
 
 DPA_GPU_API cudaError_t cudaEventCreateWithFlags(cudaEvent_t *event, unsigned int flags)
 {
-	ENTER_AND(event_create(flags, event));
+	RUNTIME_CALL(event_create(flags, event));
 }
 
 DPA_GPU_API cudaError_t cudaEventDestroy(cudaEvent_t event)
 {
-	ENTER_AND(event_destroy(event));
+	RUNTIME_CALL(event_destroy(event));
 }
 
 DPA_GPU_API cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream)
 {
-	ENTER_AND(event_record(event, stream));
+	RUNTIME_CALL(event_record(event, stream));
 }
 
 DPA_GPU_API cudaError_t cudaEventQuery(cudaEvent_t event)
 {
-	ENTER_AND(event_query(event));
+	RUNTIME_CALL(event_query(event));
 }
 
 DPA_GPU_API cudaError_t cudaEventSynchronize(cudaEvent_t event)
 {
-	ENTER_AND(event_synchronize(event));
+	RUNTIME_CALL(event_synchronize(event));
 }
 
 DPA_GPU_API cudaError_t cudaEventElapsedTime(float *ms, cudaEvent_t start, cudaEvent_t end)
 {
-	ENTER_AND(event_elapsed(ms, start, end));
+	RUNTIME_CALL(event_elapsed(ms, start, end));
 }
