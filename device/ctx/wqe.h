@@ -48,11 +48,6 @@ static inline bool dpa_op_is_read(uint8_t op)
 	return op == DPA_OP_RDMA_READ;
 }
 
-static inline bool dpa_op_is_atomic(uint8_t op)
-{
-	return op == DPA_OP_ATOMIC_CS || op == DPA_OP_ATOMIC_FA;
-}
-
 /* True if the answer is an empty READ response. */
 static inline bool dpa_op_says_done(uint8_t op)
 {

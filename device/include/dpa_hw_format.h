@@ -6,6 +6,7 @@
 #ifndef DPA_HW_FORMAT_H
 #define DPA_HW_FORMAT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -126,6 +127,12 @@ enum dpa_op {
 	DPA_OP_NOP = 0x40,
 	DPA_OP_DOORBELL = 0x7f, /* only as the opcode of struct dpa_db */
 };
+
+/* True for the atomics that return the old value. ATOMIC_WRITE is none. */
+static inline bool dpa_op_is_atomic(uint8_t op)
+{
+	return op == DPA_OP_ATOMIC_CS || op == DPA_OP_ATOMIC_FA;
+}
 
 enum dpa_wqe_flags {
 	DPA_WQE_SIGNALED = 1 << 0, /* CQE also on success */

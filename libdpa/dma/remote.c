@@ -8,6 +8,7 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 #include "../common/buf/buf.h"
+#include "../eu/clock.h"
 #include "dma.h"
 
 #define SENDS	128
@@ -279,7 +280,7 @@ static void remote_ended(struct dpa_dma_remote *r, const struct ibv_wc *wc)
 static void remote_look(struct doca_dma *dma)
 {
 	struct dpa_dma_remote *r = &dma->remote;
-	uint64_t now = dpa_pci_now_ns();
+	uint64_t now = dpal_now_ns();
 
 	if (now - r->looked_ns < LOOK_NS)
 		return;

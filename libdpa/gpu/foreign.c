@@ -8,8 +8,8 @@
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include "../common/log/log.h"
+#include "../eu/clock.h"
 #include "gpu.h"
 
 #define BATCH 512 /* copies of one call */
@@ -105,25 +105,17 @@ static CUresult call_batch(struct dpa_gpu_dev *dev, struct gpu_batch *b)
 	return ret;
 }
 
-static uint64_t batch_now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
-
 /* Call the driver for the collected copies, and wait until they are done. */
 static CUresult call_driver(struct dpa_gpu_dev *dev, struct gpu_batch *b)
 {
 	struct dpa_gpu_count *c = &dev->count;
-	const uint64_t begin = batch_now_ns();
+	const uint64_t begin = dpal_now_ns();
 	CUresult ret = call_batch(dev, b), waited;
 	uint64_t took;
 
 	/* wait also if one failed: earlier copies use the bounce memory until then */
 	waited = dev->cuda->stream_wait(dev->stream);
-	took = batch_now_ns() - begin;
+	took = dpal_now_ns() - begin;
 	c->calls++;
 	c->elements += b->n;
 	c->bytes += b->used;

@@ -13,15 +13,10 @@
 #define ALL_FLAGS (DPA_DEV_SIGNALED | DPA_DEV_SOLICITED | DPA_DEV_FENCE)
 #define LONGEST	  (sizeof(struct dpa_wqe_ctrl) + sizeof(struct dpa_wqe_raddr) + DPA_MAX_INLINE)
 
-static bool is_atomic_op(uint32_t op)
-{
-	return op == DPA_OP_ATOMIC_CS || op == DPA_OP_ATOMIC_FA;
-}
-
 static bool is_rdma(uint32_t op)
 {
 	return op == DPA_OP_RDMA_WRITE || op == DPA_OP_RDMA_WRITE_IMM || op == DPA_OP_RDMA_READ ||
-	       is_atomic_op(op);
+	       dpa_op_is_atomic(op);
 }
 
 /* Copy blocks to the SQ, from `at` on, with wrap-around. */
@@ -61,7 +56,7 @@ static uint32_t put_wqe_headers(uint8_t *wqe, const struct dpa_qp_wr *wr)
 		memcpy(wqe + at, &r, sizeof(r));
 		at += sizeof(r);
 	}
-	if (is_atomic_op(wr->opcode)) {
+	if (dpa_op_is_atomic(wr->opcode)) {
 		struct dpa_wqe_atomic a = {.swap_add = wr->swap_add, .compare = wr->compare};
 
 		memcpy(wqe + at, &a, sizeof(a));

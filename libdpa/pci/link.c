@@ -11,6 +11,7 @@
 #include <sys/epoll.h>
 #include <sys/socket.h>
 #include <unistd.h>
+#include "../eu/clock.h"
 #include "pci.h"
 
 static const uint8_t v4_prefix[12] = {[10] = 0xff, [11] = 0xff};
@@ -76,7 +77,7 @@ static bool watch_link_fd(const struct dpa_pci_caller *c, const struct dpa_pci_l
 
 static void set_link_deadline(struct dpa_pci_link *l, uint64_t ms)
 {
-	l->deadline = dpa_pci_now_ns() + ms * 1000000;
+	l->deadline = dpal_now_ns() + ms * 1000000;
 }
 
 /* Try an address. False: it cannot be used. */
@@ -176,7 +177,7 @@ void dpa_pci_step(const struct dpa_pci_caller *c, struct dpa_pci_link *l)
 		ok = link_ask(c, l);
 	if (ok && l->state == PCI_ASKED)
 		ok = link_hear(l);
-	if (l->state != PCI_READY && (!ok || dpa_pci_now_ns() >= l->deadline))
+	if (l->state != PCI_READY && (!ok || dpal_now_ns() >= l->deadline))
 		link_next(c, l);
 }
 

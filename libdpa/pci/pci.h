@@ -124,6 +124,5 @@ int dpa_pci_join_qp(struct ibv_qp *qp, const struct dpa_pci_msg *own,
 bool dpa_pci_msg_is(const struct dpa_pci_msg *m, enum dpa_pci_type type);
 /* Get random bytes. False: none are available. */
 bool dpa_pci_random(void *out, size_t len);
-uint64_t dpa_pci_now_ns(void);
 
 #endif

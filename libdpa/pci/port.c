@@ -16,6 +16,7 @@
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
+#include "../eu/clock.h"
 #include "../rdma/rdma.h"
 #include "pci.h"
 
@@ -145,7 +146,7 @@ static void port_greet(struct dpa_pci_port *p)
 
 	if (fd < 0) {
 		if (errno != EAGAIN && errno != ECONNABORTED)
-			p->rest_until = dpa_pci_now_ns() + REST_NS;
+			p->rest_until = dpal_now_ns() + REST_NS;
 		return;
 	}
 	if (!port_make_room(p)) {
@@ -154,7 +155,7 @@ static void port_greet(struct dpa_pci_port *p)
 	}
 	p->guests[p->num_guests++] = (struct guest){
 		.fd = fd,
-		.deadline = dpa_pci_now_ns() + DPA_PCI_MSG_MS * UINT64_C(1000000),
+		.deadline = dpal_now_ns() + DPA_PCI_MSG_MS * UINT64_C(1000000),
 	};
 }
 
@@ -166,7 +167,7 @@ static void port_greet(struct dpa_pci_port *p)
  */
 static int port_patience(const struct dpa_pci_port *p)
 {
-	uint64_t now = dpa_pci_now_ns(), first = p->rest_until ? p->rest_until : UINT64_MAX;
+	uint64_t now = dpal_now_ns(), first = p->rest_until ? p->rest_until : UINT64_MAX;
 
 	for (uint32_t i = 0; i < p->num_guests; i++)
 		if (!p->guests[i].qp && p->guests[i].deadline < first)
@@ -179,7 +180,7 @@ static int port_patience(const struct dpa_pci_port *p)
 /* Go from the last guest to the first, because the last one replaces a guest that leaves. */
 static void port_attend(struct dpa_pci_port *p, const struct pollfd *fds)
 {
-	uint64_t now = dpa_pci_now_ns();
+	uint64_t now = dpal_now_ns();
 
 	for (uint32_t i = p->num_guests; i-- > 0;) {
 		struct guest *g = &p->guests[i];
@@ -196,7 +197,7 @@ static void *port_serve(void *arg)
 
 	for (;;) {
 		fds[0] = (struct pollfd){.fd = p->wake, .events = POLLIN};
-		if (p->rest_until <= dpa_pci_now_ns())
+		if (p->rest_until <= dpal_now_ns())
 			p->rest_until = 0;
 		fds[1] = (struct pollfd){.fd = p->rest_until ? -1 : p->listener, .events = POLLIN};
 		for (uint32_t i = 0; i < p->num_guests; i++)

@@ -6,21 +6,12 @@
 #include <string.h>
 #include <sys/random.h>
 #include <sys/socket.h>
-#include <time.h>
 #include "../rdma/rdma.h"
 #include "pci.h"
 
 #define PORT	    1
 #define ACK_TIMEOUT DPA_RDMA_ACK_TIMEOUT
 #define RETRIES	    DPA_RDMA_RETRIES
-
-uint64_t dpa_pci_now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
-}
 
 bool dpa_pci_random(void *out, size_t len)
 {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* inject.c - an EU that is stolen, code that crashes: see inject.h. */
 #include <time.h>
+#include "../eu/clock.h"
 #include "../host/libdpa.h"
 #include "../hw/hw.h"
 #include "inject.h"
@@ -24,14 +25,6 @@ static void injected_crash(void *arg)
 	*nowhere = (uintptr_t)arg;
 }
 
-static uint64_t wait_now_ns(void)
-{
-	struct timespec t;
-
-	clock_gettime(CLOCK_MONOTONIC, &t);
-	return (uint64_t)t.tv_sec * 1000000000 + (uint64_t)t.tv_nsec;
-}
-
 /* Its owner waits for its end. */
 static bool is_halted(const struct dpal_run *run)
 {
@@ -50,8 +43,8 @@ static bool is_wait_over(const struct dpal_run *run)
 /* The thread keeps its EU. */
 static void wait_without_eu(const struct dpal_run *run, uint64_t ns)
 {
-	for (uint64_t now = wait_now_ns(), end = now + ns; now < end && !is_wait_over(run);
-	     now = wait_now_ns()) {
+	for (uint64_t now = dpal_now_ns(), end = now + ns; now < end && !is_wait_over(run);
+	     now = dpal_now_ns()) {
 		const uint64_t nap = end - now < NAP_NS ? end - now : NAP_NS;
 
 		nanosleep(&(struct timespec){.tv_nsec = (long)nap}, NULL);

@@ -447,11 +447,6 @@ static inline void wr_has_data(struct dpav_qp *qp, uint32_t bytes)
 	b->at = NULL;
 }
 
-static bool is_atomic_opcode(uint8_t op)
-{
-	return op == DPA_OP_ATOMIC_CS || op == DPA_OP_ATOMIC_FA;
-}
-
 static void wr_set_sge_list(struct ibv_qp_ex *ex, size_t n, const struct ibv_sge *sg)
 {
 	struct dpav_qp *qp = ex_qp(ex);
@@ -459,7 +454,7 @@ static void wr_set_sge_list(struct ibv_qp_ex *ex, size_t n, const struct ibv_sge
 	struct dpa_sge *s = (struct dpa_sge *)b->at;
 	uint64_t length = 0;
 
-	if (!s || n > (is_atomic_opcode(b->wqe->opcode) ? 1 : qp->sq.max_sge)) {
+	if (!s || n > (dpa_op_is_atomic(b->wqe->opcode) ? 1 : qp->sq.max_sge)) {
 		batch_fail(b, EINVAL);
 		return;
 	}
@@ -502,7 +497,7 @@ static void wr_set_sge(struct ibv_qp_ex *ex, uint32_t lkey, uint64_t addr, uint3
 
 static inline bool takes_inline(uint8_t op)
 {
-	return op != DPA_OP_RDMA_READ && !is_atomic_opcode(op);
+	return op != DPA_OP_RDMA_READ && !dpa_op_is_atomic(op);
 }
 
 static void wr_set_inline_data_list(struct ibv_qp_ex *ex, size_t n, const struct ibv_data_buf *buf)
