@@ -214,7 +214,7 @@ void dpa_error_peer_text(const struct dpa_error_peer *p, char *to, size_t len)
 /* "IBV_WC_REM_ACCESS_ERR (10), vendor_err 0x32 NAK_ACCESS: the peer answered: access error" */
 static void add_meaning(struct text *t, const struct dpa_error *e)
 {
-	const uint32_t status = dpa_wc_status_of(e->status);
+	const uint32_t status = dpa_cqe_wc_status(e->status);
 	struct dpa_meaning m;
 
 	if (e->kind == DPA_ERROR_REFUSED)

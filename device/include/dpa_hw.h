@@ -4,8 +4,9 @@
  *
  * The hardware/software boundary. A driver (providers/dpa, libdpa) includes this
  * file and nothing else of device/. These cross the boundary: the BAR layout, the
- * WQE and CQE formats, doorbell records and event records (dpa_hw_format.h), and the
- * command set (dpa_hw_cmd.h, dpa_hw_qp.h, dpa_hw_raw.h). docs/device-reference.md is the prose of these files.
+ * WQE and CQE formats, doorbell records and event records (dpa_hw_format.h,
+ * dpa_hw_status.h), and the command set (dpa_hw_cmd.h, dpa_hw_qp.h, dpa_hw_raw.h).
+ * docs/device-reference.md is the prose of these files.
  *
  * Byte order: every multi-byte field is in host byte order unless its comment says
  * "network order". Indices are free running 32-bit counters (producer index, PI;

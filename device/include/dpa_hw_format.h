@@ -9,6 +9,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include "dpa_hw_status.h"
 
 #ifdef __cplusplus
 extern "C" {
@@ -332,27 +333,6 @@ enum dpa_cqe_opcode {
 	DPA_CQE_TM_SYNC = 132,
 	DPA_CQE_TM_RECV = 133,
 	DPA_CQE_TM_NO_TAG = 134,
-};
-
-/* Completion status. The provider maps it to enum ibv_wc_status in one switch. */
-enum dpa_cqe_status {
-	DPA_CQE_OK = 0,
-	DPA_CQE_LOC_LEN_ERR,
-	DPA_CQE_LOC_QP_OP_ERR,
-	DPA_CQE_LOC_PROT_ERR,
-	DPA_CQE_WR_FLUSH_ERR,
-	DPA_CQE_MW_BIND_ERR,
-	DPA_CQE_LOC_ACCESS_ERR,
-	DPA_CQE_REM_INV_REQ_ERR,
-	DPA_CQE_REM_ACCESS_ERR,
-	DPA_CQE_REM_OP_ERR,
-	DPA_CQE_RETRY_EXC_ERR,
-	DPA_CQE_RNR_RETRY_EXC_ERR,
-	DPA_CQE_REM_ABORT_ERR,
-	DPA_CQE_FATAL_ERR,
-	DPA_CQE_TM_ERR,		    /* the tagged buffer does not exist (any more) */
-	DPA_CQE_TM_RNDV_INCOMPLETE, /* the buffer is too small: it holds the request instead */
-	DPA_CQE_GENERAL_ERR,	    /* no other status applies: see vendor_err */
 };
 
 enum dpa_cqe_flags {

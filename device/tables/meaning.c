@@ -6,8 +6,6 @@
 #include <dpa_hw.h>
 #include "tables/meaning.h"
 
-#define GENERAL 21 /* IBV_WC_GENERAL_ERR */
-
 /* By value of enum ibv_wc_status; ibv_wc_status_str() has the same order. */
 static const struct dpa_meaning statuses[] = {
 	{"IBV_WC_SUCCESS", "the request succeeded", "nothing to do"},
@@ -122,32 +120,6 @@ bool dpa_status_meaning(uint32_t status, struct dpa_meaning *m)
 		return false;
 	*m = statuses[status];
 	return true;
-}
-
-/* By enum dpa_cqe_status. */
-uint32_t dpa_wc_status_of(uint8_t cqe_status)
-{
-	static const uint8_t of[] = {
-		[DPA_CQE_OK] = 0,
-		[DPA_CQE_LOC_LEN_ERR] = 1,
-		[DPA_CQE_LOC_QP_OP_ERR] = 2,
-		[DPA_CQE_LOC_PROT_ERR] = 4,
-		[DPA_CQE_WR_FLUSH_ERR] = 5,
-		[DPA_CQE_MW_BIND_ERR] = 6,
-		[DPA_CQE_LOC_ACCESS_ERR] = 8,
-		[DPA_CQE_REM_INV_REQ_ERR] = 9,
-		[DPA_CQE_REM_ACCESS_ERR] = 10,
-		[DPA_CQE_REM_OP_ERR] = 11,
-		[DPA_CQE_RETRY_EXC_ERR] = 12,
-		[DPA_CQE_RNR_RETRY_EXC_ERR] = 13,
-		[DPA_CQE_REM_ABORT_ERR] = 16,
-		[DPA_CQE_FATAL_ERR] = 19,
-		[DPA_CQE_GENERAL_ERR] = GENERAL,
-		[DPA_CQE_TM_ERR] = 22,
-		[DPA_CQE_TM_RNDV_INCOMPLETE] = 23,
-	};
-
-	return cqe_status < sizeof(of) ? of[cqe_status] : GENERAL;
 }
 
 const char *dpa_op_name(uint8_t op)

@@ -15,8 +15,6 @@ struct dpa_meaning {
 bool dpa_status_meaning(uint32_t status, struct dpa_meaning *m);
 /* Of vendor_err, enum dpa_syndrome; the name is without DPA_SYN_. False: it is none. */
 bool dpa_vendor_meaning(uint32_t vendor_err, struct dpa_meaning *m);
-/* Of enum dpa_cqe_status: the value of enum ibv_wc_status. */
-uint32_t dpa_wc_status_of(uint8_t cqe_status);
 /* Of enum dpa_op and of enum dpa_cqe_opcode: "WRITE", "RECV". Never NULL. */
 const char *dpa_op_name(uint8_t op);
 const char *dpa_cqe_opcode_name(uint8_t opcode);

@@ -160,26 +160,7 @@ uint32_t dpa_dev_completion_byte_len(doca_dpa_dev_completion_element_t comp_elem
 	return element_cqe(comp_element)->byte_len;
 }
 
-/* The numbers of enum ibv_wc_status, which device code cannot include. */
 uint32_t dpa_dev_completion_status(doca_dpa_dev_completion_element_t comp_element)
 {
-	static const uint8_t wc_status[] = {
-		[DPA_CQE_OK] = 0,
-		[DPA_CQE_LOC_LEN_ERR] = 1,
-		[DPA_CQE_LOC_QP_OP_ERR] = 2,
-		[DPA_CQE_LOC_PROT_ERR] = 4,
-		[DPA_CQE_WR_FLUSH_ERR] = 5,
-		[DPA_CQE_MW_BIND_ERR] = 6,
-		[DPA_CQE_LOC_ACCESS_ERR] = 8,
-		[DPA_CQE_REM_INV_REQ_ERR] = 9,
-		[DPA_CQE_REM_ACCESS_ERR] = 10,
-		[DPA_CQE_REM_OP_ERR] = 11,
-		[DPA_CQE_RETRY_EXC_ERR] = 12,
-		[DPA_CQE_RNR_RETRY_EXC_ERR] = 13,
-		[DPA_CQE_REM_ABORT_ERR] = 16,
-		[DPA_CQE_FATAL_ERR] = 19,
-	};
-	uint8_t s = element_cqe(comp_element)->status;
-
-	return s < sizeof(wc_status) ? wc_status[s] : 21; /* IBV_WC_GENERAL_ERR */
+	return dpa_cqe_wc_status(element_cqe(comp_element)->status);
 }

@@ -109,7 +109,7 @@ static const struct dpa_error *find_refusal(const struct errors *all, const stru
 
 static void add_reason(struct json_object *o, const struct dpa_error *e)
 {
-	const uint32_t status = dpa_wc_status_of(e->status);
+	const uint32_t status = dpa_cqe_wc_status(e->status);
 	struct dpa_meaning m;
 
 	if (e->kind != DPA_ERROR_REFUSED && dpa_status_meaning(status, &m))
@@ -214,7 +214,7 @@ static struct json_object *error_json(const struct errors *all, const struct dpa
 /* "IBV_WC_REM_ACCESS_ERR (10), vendor_err 0x32 NAK_ACCESS: the peer answered: access error" */
 static void put_reason(const struct dpa_error *e)
 {
-	const uint32_t status = dpa_wc_status_of(e->status);
+	const uint32_t status = dpa_cqe_wc_status(e->status);
 	struct dpa_meaning m;
 
 	if (e->kind == DPA_ERROR_REFUSED)

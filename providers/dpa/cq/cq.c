@@ -200,43 +200,7 @@ int dpa_resize_cq(struct ibv_cq *ibcq, int cqe)
 
 enum ibv_wc_status dpa_wc_status(uint8_t status)
 {
-	switch ((enum dpa_cqe_status)status) {
-	case DPA_CQE_OK:
-		return IBV_WC_SUCCESS;
-	case DPA_CQE_LOC_LEN_ERR:
-		return IBV_WC_LOC_LEN_ERR;
-	case DPA_CQE_LOC_QP_OP_ERR:
-		return IBV_WC_LOC_QP_OP_ERR;
-	case DPA_CQE_LOC_PROT_ERR:
-		return IBV_WC_LOC_PROT_ERR;
-	case DPA_CQE_WR_FLUSH_ERR:
-		return IBV_WC_WR_FLUSH_ERR;
-	case DPA_CQE_MW_BIND_ERR:
-		return IBV_WC_MW_BIND_ERR;
-	case DPA_CQE_LOC_ACCESS_ERR:
-		return IBV_WC_LOC_ACCESS_ERR;
-	case DPA_CQE_REM_INV_REQ_ERR:
-		return IBV_WC_REM_INV_REQ_ERR;
-	case DPA_CQE_REM_ACCESS_ERR:
-		return IBV_WC_REM_ACCESS_ERR;
-	case DPA_CQE_REM_OP_ERR:
-		return IBV_WC_REM_OP_ERR;
-	case DPA_CQE_RETRY_EXC_ERR:
-		return IBV_WC_RETRY_EXC_ERR;
-	case DPA_CQE_RNR_RETRY_EXC_ERR:
-		return IBV_WC_RNR_RETRY_EXC_ERR;
-	case DPA_CQE_REM_ABORT_ERR:
-		return IBV_WC_REM_ABORT_ERR;
-	case DPA_CQE_FATAL_ERR:
-		return IBV_WC_FATAL_ERR;
-	case DPA_CQE_TM_ERR:
-		return IBV_WC_TM_ERR;
-	case DPA_CQE_TM_RNDV_INCOMPLETE:
-		return IBV_WC_TM_RNDV_INCOMPLETE;
-	case DPA_CQE_GENERAL_ERR:
-		return IBV_WC_GENERAL_ERR;
-	}
-	return IBV_WC_GENERAL_ERR;
+	return (enum ibv_wc_status)dpa_cqe_wc_status(status);
 }
 
 static inline void cqe_to_wc(const struct dpa_cqe *e, struct ibv_wc *wc)

@@ -248,11 +248,11 @@ Test(board_errors, statuses)
 	struct dpa_meaning m;
 
 	for (uint32_t i = DPA_CQE_OK; i <= DPA_CQE_GENERAL_ERR; i++)
-		cr_expect(dpa_status_meaning(dpa_wc_status_of((uint8_t)i), &m), "%u", i);
-	cr_assert(dpa_status_meaning(dpa_wc_status_of(DPA_CQE_TM_RNDV_INCOMPLETE), &m));
+		cr_expect(dpa_status_meaning(dpa_cqe_wc_status((uint8_t)i), &m), "%u", i);
+	cr_assert(dpa_status_meaning(dpa_cqe_wc_status(DPA_CQE_TM_RNDV_INCOMPLETE), &m));
 	cr_expect_str_eq(m.name, "IBV_WC_TM_RNDV_INCOMPLETE");
-	cr_assert(dpa_status_meaning(dpa_wc_status_of(DPA_CQE_RETRY_EXC_ERR), &m));
+	cr_assert(dpa_status_meaning(dpa_cqe_wc_status(DPA_CQE_RETRY_EXC_ERR), &m));
 	cr_expect_str_eq(m.name, "IBV_WC_RETRY_EXC_ERR");
-	cr_assert(dpa_status_meaning(dpa_wc_status_of(250), &m));
+	cr_assert(dpa_status_meaning(dpa_cqe_wc_status(250), &m));
 	cr_expect_str_eq(m.name, "IBV_WC_GENERAL_ERR");
 }

@@ -315,7 +315,7 @@ const char *live_error_text(const struct live_qp *q, char *buf, size_t len)
 
 	if (!q->m.status)
 		return "-";
-	if (!dpa_status_meaning(dpa_wc_status_of(q->m.status), &m))
+	if (!dpa_status_meaning(dpa_cqe_wc_status(q->m.status), &m))
 		m.name = "?";
 	snprintf(buf, len, "%s 0x%02x", m.name, q->m.vendor_err);
 	return buf;

@@ -174,7 +174,7 @@ static void put_cqe_event(struct writer *w, const struct trace_rec *r)
 	json_add_num(a, "entry", r->e.x);
 	json_add_hex(a, "qp", r->e.y);
 	if (r->e.extra) {
-		json_add_num(a, "status", dpa_wc_status_of((uint8_t)r->e.extra));
+		json_add_num(a, "status", dpa_cqe_wc_status((uint8_t)r->e.extra));
 		json_add_num(a, "vendor_err", r->e.z >> 32);
 	}
 	json_put_event(w, o);
@@ -404,7 +404,7 @@ static struct json_object *wqe_args(const struct wqe *q)
 		json_add_num(a, "packets", q->npsn);
 	}
 	if (q->status) {
-		json_add_num(a, "status", dpa_wc_status_of(q->status));
+		json_add_num(a, "status", dpa_cqe_wc_status(q->status));
 		json_add_num(a, "vendor_err", q->vendor);
 	}
 	return a;
