@@ -59,7 +59,8 @@ enum dpa_error_why {
 /* 5 * 8 + 3 * 4 + 4 = 56 bytes */
 struct dpa_error_check {
 	uint64_t addr, len, limit;
-	uint64_t region_addr, region_len; /* from DPA_WHY_OTHER_PD on */
+	/* of a region, from DPA_WHY_OTHER_PD on; of a window, from DPA_WHY_RANGE on; else 0 */
+	uint64_t region_addr, region_len;
 	uint32_t key;
 	uint32_t need, has; /* enum dpa_access: DPA_WHY_ACCESS */
 	uint8_t kind;	    /* enum dpa_error_check_kind */

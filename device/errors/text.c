@@ -74,10 +74,13 @@ static void add_why(struct text *t, const struct dpa_error_check *c)
 		add_text(t, "; no region has this key");
 		break;
 	case DPA_WHY_OTHER_PD:
-		add_region_range(t, "its region, of another PD,", c);
+		if (c->region_addr || c->region_len)
+			add_region_range(t, "its region, of another PD,", c);
+		else
+			add_text(t, "; its window is of another PD");
 		break;
 	case DPA_WHY_OTHER_QP:
-		add_region_range(t, "its window, bound by another QP,", c);
+		add_text(t, "; another QP has bound its window");
 		break;
 	case DPA_WHY_NOT_LOCAL:
 		add_text(t, "; the key is of a window or of a null region");

@@ -12,18 +12,22 @@
 #include "payload/payload.h"
 #include "wire/aeth.h"
 
+static bool is_window(const struct dpa_mr *mr)
+{
+	return mr->kind == DPA_KIND_MW1 || mr->kind == DPA_KIND_MW2;
+}
+
 /* The reason why a key does not serve, as dpa_mr_check() and dpa_mr_check_remote() have it. */
 static enum dpa_error_why why_of(const struct dpa_hw_qp *qp, const struct dpa_mr *mr, uint32_t has,
 				 uint32_t pdn, bool remote, const struct dpa_error_check *c)
 {
-	const bool window = mr->kind == DPA_KIND_MW1 || mr->kind == DPA_KIND_MW2;
 	uint64_t off;
 
 	if (mr->pdn != pdn)
 		return DPA_WHY_OTHER_PD;
 	if (remote && mr->kind == DPA_KIND_MW2 && mr->qpn != qp->qpn)
 		return DPA_WHY_OTHER_QP;
-	if (remote ? mr->kind == DPA_KIND_NULL : window)
+	if (remote ? mr->kind == DPA_KIND_NULL : is_window(mr))
 		return DPA_WHY_NOT_LOCAL;
 	if (mr->kind != DPA_KIND_NULL && !dpa_mr_holds(mr->iova, mr->length, c->addr, c->len, &off))
 		return DPA_WHY_RANGE;
@@ -59,8 +63,8 @@ static void look_up_key(struct dpa_hw_qp *qp, uint32_t pdn, bool remote, uint32_
 	if (!agrees_with_syndrome(why, syndrome))
 		return;
 	c->why = (uint8_t)why;
-	/* A window of another PD may be bound meanwhile: only dpa_mr_check_remote() stops that. */
-	if (!mr || (mr->kind == DPA_KIND_MW1 && why <= DPA_WHY_NOT_LOCAL))
+	/* Such a window may be bound meanwhile: this QP's lock does not prevent that. */
+	if (!mr || (is_window(mr) && why <= DPA_WHY_NOT_LOCAL))
 		return;
 	c->region_addr = mr->iova;
 	c->region_len = mr->length;

@@ -135,8 +135,9 @@ static void add_check(struct json_object *o, const struct dpa_error_check *c)
 	json_add_num(part, "limit", c->limit);
 	if (c->nsge)
 		json_add_num(part, "sge", c->sge);
-	if (c->why && c->why < sizeof(why) / sizeof(why[0])) {
+	if (c->why && c->why < sizeof(why) / sizeof(why[0]))
 		json_add(part, "why", why[c->why]);
+	if (c->region_addr || c->region_len) {
 		json_add_num(part, "region_address", c->region_addr);
 		json_add_num(part, "region_length", c->region_len);
 		json_add_num(part, "region_access", c->has);

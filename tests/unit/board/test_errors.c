@@ -242,6 +242,19 @@ Test(board_errors, a_line_names_all_of_it)
 		cr_assert(*c >= ' ' && *c <= '~');
 }
 
+/* Another QP may bind the window at that moment: its range is not in the record. */
+Test(board_errors, windows_without_range)
+{
+	struct dpa_error e = {.kind = DPA_ERROR_REFUSED,
+			      .vendor_err = DPA_SYN_BAD_RKEY,
+			      .check = {.kind = DPA_CHECK_REQUEST, .addr = 0x5000, .len = 64}};
+
+	e.check.why = DPA_WHY_OTHER_PD;
+	HAS(line_of(&e), "; its window is of another PD");
+	e.check.why = DPA_WHY_OTHER_QP;
+	HAS(line_of(&e), "; another QP has bound its window");
+}
+
 /* Each status that a CQE can have is one of libibverbs with the same name. */
 Test(board_errors, statuses)
 {

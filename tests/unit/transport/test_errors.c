@@ -83,6 +83,39 @@ Test(transport_errors, keys)
 	th_free(th);
 }
 
+/* A window that is not this QP's may be bound meanwhile: its range is not read. */
+Test(transport_errors, windows)
+{
+	static const struct {
+		uint32_t type, pdn, why;
+	} t[] = {{DPA_KIND_MW1, 2, DPA_WHY_OTHER_PD},
+		 {DPA_KIND_MW2, 2, DPA_WHY_OTHER_PD},
+		 {DPA_KIND_MW2, 1, DPA_WHY_OTHER_QP}};
+
+	for (size_t i = 0; i < sizeof(t) / sizeof(t[0]); i++) {
+		struct th *th = rc();
+		const uint64_t m = (uintptr_t)th->b.mem;
+		struct dpa_mr_attr attr = {
+			.pdn = 1, .access = TH_ALL, .addr = m, .iova = m, .length = 64};
+		struct dpa_mr *mr;
+		uint32_t key;
+
+		cr_assert_eq(dpa_hw_reg_mr(&th->ctx, &attr, &key), 0);
+		mr = &th->hw->export->mr[key >> DPA_KEY_TAG_BITS];
+		mr->kind = (uint8_t)t[i].type; /* as one that is bound */
+		mr->pdn = t[i].pdn;
+		mr->qpn = th->b.qp->qpn + 1;
+		give_remote(th, DPA_BTH_READ_REQUEST, 0, m, key, 8);
+		cr_expect_eq(last_error()->check.why, t[i].why, "%zu", i);
+		cr_expect_eq(last_error()->check.region_len, 0, "%zu", i);
+		mr->kind = DPA_KIND_MR;
+		mr->pdn = 1;
+		mr->qpn = 0;
+		cr_assert_eq(dpa_hw_dereg_mr(&th->ctx, key), 0);
+		th_free(th);
+	}
+}
+
 /* A refused request: the record of the responder has the packet's PSN and its reason. */
 Test(transport_errors, refusals)
 {
