@@ -29,7 +29,6 @@ _Static_assert(DPA_INJECT_CALLS_MAX <= 256 && DPA_INJECT_LINES <= 128, "extra of
 static void trace_failure(const struct dpa_inject_query *q)
 {
 	const bool call = q->line == DPA_INJECT_CALL || q->line == DPA_INJECT_CM;
-
 	const uint32_t extra =
 		(q->early ? DPA_TRACE_EARLY : 0) | (uint32_t)q->line << 8 | (uint32_t)q->rule->call;
 	const uint64_t now = dpa_trace_rare();

@@ -56,7 +56,7 @@ struct dpa_hw_call {
 	int to;		  /* modify_qp: enum ibv_qp_state; -1: it changes no state */
 };
 /*
- * Count the call. Returns the errno that it shall fail with, or 0. Any thread; takes a leaf lock.
+ * Count the call. Returns the errno that it shall fail with, or 0. Any thread; takes the lock of the rules.
  * Call it only if dpa_hw_injecting(0), after the checks that a real call makes before the device sees it.
  */
 int dpa_hw_inject_call(const struct dpa_hw_call *call);
@@ -73,8 +73,8 @@ enum { DPA_HW_INJECT_EU = 9, DPA_HW_INJECT_DPA, DPA_HW_INJECT_SYNC, DPA_HW_INJEC
 struct dpa_inject_ops {
 	const _Atomic uint32_t *gate; /* dpa_hw_injects */
 	/*
-	 * Count a match of the line. True: it shall fail; *ns: for how long. Any thread; takes a leaf
-	 * lock. Call it only if *gate has the bit of the line.
+	 * Count a match of the line. True: it shall fail; *ns: for how long. Any thread; takes the
+	 * lock of the rules. Call it only if *gate has the bit of the line.
 	 */
 	bool (*point)(uint32_t line, uint64_t *ns);
 };

@@ -32,7 +32,7 @@ enum dpa_cqe_status {
  */
 static inline uint32_t dpa_cqe_wc_status(uint8_t status)
 {
-	switch ((enum dpa_cqe_status)status) {
+	switch (status) {
 	case DPA_CQE_OK:
 		return 0;
 	case DPA_CQE_LOC_LEN_ERR:

@@ -129,7 +129,7 @@ static void keep_early(const char *line, const struct dpa_inject_query *q, uint6
 	snprintf(table.early[table.nearly++].line, LINE, "%s", line);
 }
 
-/* The rules may be others by now: each has a copy of its own. */
+/* Each failure has a copy of its rule: the table may have other rules now. */
 static void report_early(void)
 {
 	for (uint32_t i = 0; i < table.nearly; i++) {

@@ -5,7 +5,8 @@
  * number of seed, rule and number (p): the same program with one thread fails at the same places.
  *
  * One table for the process, outside of struct dpa_hw: calls fail also before the device is open.
- * Everything is under one leaf lock; without rules no thread takes it.
+ * Everything is under one lock; without rules no thread takes it. A failure is reported under it: to the
+ * log, to the timeline and to a capture, whose locks are the last ones (they call nothing of this file).
  */
 #ifndef DPA_INJECT_H
 #define DPA_INJECT_H

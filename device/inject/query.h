@@ -22,7 +22,7 @@ struct dpa_inject_query {
 
 /*
  * Count the match. Returns the effect of the rule that selects it, or `none`. *ns: the time of that
- * rule; NULL: not needed. Any thread; takes the leaf lock of the rules.
+ * rule; NULL: not needed. Any thread; takes the lock of the rules (inject.h).
  */
 int dpa_inject_select(struct dpa_inject_query *q, int none, uint64_t *ns);
 

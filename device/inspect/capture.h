@@ -5,9 +5,9 @@
  *
  * The tool listens on an abstract socket with a random name and puts the name on the board. Each
  * process connects and sends one message: struct dpa_capture_hello with the memfd of a ring. The
- * ring holds whole Enhanced Packet Blocks and systemd Journal Export Blocks, back to back. The process never waits for room: it drops
- * a block that does not fit and counts it. Either end closes the connection when it is done; the
- * tool still reads the blocks that are in the ring then.
+ * ring holds whole Enhanced Packet Blocks and systemd Journal Export Blocks, back to back. The
+ * process never waits for room: it drops a block that does not fit and counts it. Either end closes
+ * the connection when it is done; the tool still reads the blocks that are in the ring then.
  */
 #ifndef DPA_CAPTURE_H
 #define DPA_CAPTURE_H

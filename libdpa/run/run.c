@@ -45,12 +45,12 @@ enum dpal_eu_end dpal_run_code(struct dpal_run *run, void (*code)(void *arg), vo
 	struct dpal_eu *eu = dpal_eu_self;
 	enum dpal_eu_end end = DPA_EU_KILLED;
 	void (*todo)(void *) = dpa_run_injected(run, code);
-	const uint64_t began =
-		dpa_point_begin(point_kinds[run->kind], eu->id, run->rank, run->name);
 	struct dpa_stat_run stat;
+	uint64_t began;
 
 	if (__builtin_expect(!todo, 0))
 		return end;
+	began = dpa_point_begin(point_kinds[run->kind], eu->id, run->rank, run->name);
 	eu->run = run;
 	dpal_eu_enter(run->dpa);
 	dpa_stat_begin(&stat, task_of(run), eu->id);
