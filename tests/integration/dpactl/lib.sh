@@ -4,7 +4,7 @@
 . "$(dirname "$0")/../discovery/lib.sh"
 CTL=$BUILD/bin/dpactl
 [ -x "$CTL" ] || { echo "no $CTL: build first"; exit 77; }
-SHM=$(mktemp -d /dev/shm/dpactl-test.XXXXXX)
+SHM=$(mktemp -d /dev/shm/dpa-test.XXXXXX)
 export CTL DPA_BOARD=$SHM/board
 started=()
 trap 'for p in "${started[@]}"; do kill -9 "$p"; wait "$p"; done 2>/dev/null; rm -rf "$WORK" "$SHM"' EXIT

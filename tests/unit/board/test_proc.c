@@ -189,6 +189,7 @@ Test(board_proc, generation_changes_first)
 		memcpy(comm, p->comm, sizeof(comm));
 		dpa_board_close(b);
 		cr_assert(bt_dies(opens_as_another, NULL, steps[i], 1), "%s", steps[i]);
+		cr_assert(i == 0 || atomic_load(&p->gen) != gen, "%s: of another entry", steps[i]);
 		if (atomic_load(&p->gen) == gen)
 			cr_expect_eq(memcmp(p->comm, comm, sizeof(comm)), 0, "%s", steps[i]);
 	}
