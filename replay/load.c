@@ -96,7 +96,7 @@ bool rp_load(struct rp *rp, const uint8_t *file, size_t n)
 	}
 	while (!rp_halted(rp) && (rc = dpa_pcap_next(&f, &r)) == 1) {
 		no++;
-		if (r.link == DPA_PCAP_JOURNAL)
+		if (r.journal)
 			continue;
 		if (!begun)
 			first = r.ns;

@@ -207,7 +207,7 @@ const char *dpa_pcap_journal(const struct dpa_pcap_rec *r, const char *field, si
 	const size_t len = strlen(field);
 	const char *p = (const char *)r->p, *end = p + r->n, *line;
 
-	for (; p < end; p = line + 1) {
+	while (p < end) {
 		line = memchr(p, '\n', (size_t)(end - p));
 		if (!line)
 			line = end;
@@ -215,6 +215,7 @@ const char *dpa_pcap_journal(const struct dpa_pcap_rec *r, const char *field, si
 			*n = (size_t)(line - p) - len - 1;
 			return p + len + 1;
 		}
+		p = line < end ? line + 1 : end;
 	}
 	return NULL;
 }
@@ -229,7 +230,8 @@ static int read_journal(const uint8_t *b, uint32_t len, struct dpa_pcap_rec *r)
 	r->n = r->len = len - BLOCK_MIN;
 	while (r->n && !r->p[r->n - 1]) /* the padding */
 		r->len = --r->n;
-	r->link = DPA_PCAP_JOURNAL;
+	r->journal = true;
+	r->link = 0;
 	r->ns = 0;
 	us = dpa_pcap_journal(r, "__REALTIME_TIMESTAMP", &n);
 	for (size_t i = 0; us && i < n && i < 16 && us[i] >= '0' && us[i] <= '9'; i++)
@@ -298,6 +300,7 @@ int dpa_pcap_next(struct dpa_pcap *f, struct dpa_pcap_rec *r)
 
 	if (f->why)
 		return -1;
+	r->journal = false;
 	while (rc == 0 && f->at < f->n)
 		rc = f->ng ? next_block(f, r) : next_classic(f, r);
 	return rc;

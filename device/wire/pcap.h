@@ -30,13 +30,12 @@ struct dpa_pcap {
 	} ifs[DPA_PCAP_IFS];
 };
 
-#define DPA_PCAP_JOURNAL 0xffffu /* as link: no frame, but the text of an entry of a journal */
-
 struct dpa_pcap_rec {
 	size_t at;	  /* offset of the record in the file */
 	uint64_t ns;	  /* since 1970; 0: a simple packet block, which has no time */
-	uint16_t link;	  /* LINKTYPE_, or DPA_PCAP_JOURNAL */
-	const uint8_t *p; /* the frame, as far as it was captured */
+	bool journal;	  /* no frame, but the text of an entry of a journal */
+	uint16_t link;	  /* LINKTYPE_ of the frame; 0 of an entry */
+	const uint8_t *p; /* the frame, as far as it was captured; the text */
 	uint32_t n, len;  /* bytes captured; bytes that it had */
 };
 
@@ -46,8 +45,8 @@ bool dpa_pcap_open(struct dpa_pcap *f, const uint8_t *p, size_t n);
 int dpa_pcap_next(struct dpa_pcap *f, struct dpa_pcap_rec *r);
 
 /*
- * Return the value of a field of an entry ("MESSAGE"), and its length in *n; NULL: it has none. The
- * bytes may be any but a line's end.
+ * Return the value of a field of an entry (r->journal) by its name ("MESSAGE"), and its length in
+ * *n; NULL: it has none. The bytes may be any but a line's end.
  */
 const char *dpa_pcap_journal(const struct dpa_pcap_rec *r, const char *field, size_t *n);
 

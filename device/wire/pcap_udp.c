@@ -148,8 +148,8 @@ enum dpa_pcap_kind dpa_pcap_udp(const struct dpa_pcap_rec *r, struct dpa_roce_ne
 	struct ip ip;
 
 	memset(net, 0, sizeof(*net));
-	if (!skip_to_ip(r, &b) || !read_ip(&b, net, &ip) || !ip.udp || ip.fragment || b.n < 8 ||
-	    dpa_get16(b.p + 2) != DPA_ROCE_PORT)
+	if (r->journal || !skip_to_ip(r, &b) || !read_ip(&b, net, &ip) || !ip.udp || ip.fragment ||
+	    b.n < 8 || dpa_get16(b.p + 2) != DPA_ROCE_PORT)
 		return DPA_PCAP_OTHER;
 	net->sport = dpa_get16(b.p);
 	net->dport = DPA_ROCE_PORT;

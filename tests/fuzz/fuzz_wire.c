@@ -122,7 +122,7 @@ static void file(const uint8_t *data, size_t size)
 	if (dpa_pcap_open(&f, data, size))
 		while ((rc = dpa_pcap_next(&f, &r)) == 1) {
 			MUST(r.p >= data && r.p + r.n <= data + size && r.at < size);
-			if (r.link == DPA_PCAP_JOURNAL)
+			if (r.journal)
 				entry(&r);
 			if (dpa_pcap_udp(&r, &net, &p, &n, &why) != DPA_PCAP_ROCE)
 				continue;

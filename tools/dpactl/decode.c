@@ -400,7 +400,7 @@ void cmd_decode(struct ctl *c)
 		rc = dpa_pcap_next(&f, &e.rec);
 		if (rc <= 0)
 			break;
-		if (e.rec.link == DPA_PCAP_JOURNAL)
+		if (e.rec.journal)
 			decode_entry(&e, &t);
 		else
 			decode_one_packet(&e, &t);

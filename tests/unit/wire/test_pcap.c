@@ -552,7 +552,7 @@ Test(wire_pcap, entries_of_a_journal)
 	cr_assert(w && w <= DPA_PCAPNG_ENTRY_MAX && w % 4 == 0);
 	cr_assert(dpa_pcap_open(&f, file, n + w));
 	cr_assert_eq(dpa_pcap_next(&f, &r), 1, "%s", f.why);
-	cr_expect_eq(r.link, DPA_PCAP_JOURNAL);
+	cr_expect(r.journal);
 	cr_expect_eq(r.ns, ns);
 	v = dpa_pcap_journal(&r, "MESSAGE", &len);
 	cr_expect(v && len == 20 && !memcmp(v, "injected: reg_mr=EIO", len));
@@ -588,6 +588,62 @@ Test(wire_pcap, short_entries_of_a_journal)
 		cr_expect_eq(r.ns, 0u);
 		cr_expect_eq(dpa_pcap_next(&f, &r), 0);
 	}
+}
+
+/* It was the mark of an entry, and the file chooses it. */
+Test(wire_pcap, frames_of_link_type_65535_are_no_entries)
+{
+	static const uint8_t frame[12] = "MESSAGE=none"; /* no zero at its end */
+	const uint32_t n = sizeof(frame);
+	struct out files[2] = {0};
+
+	classic(&files[0], 0xa1b2c3d4, 0xffff, 0, frame, n);
+	shb(&files[1]);
+	idb(&files[1], 0xffff, 0, 0);
+	for (int i = 0; i < 2; i++) { /* an entry before the frame leaves no mark */
+		w32(&files[1], 9);
+		w32(&files[1], 12);
+		w32(&files[1], 12);
+		if (i)
+			epb(&files[1], 0, 1, frame, n);
+		else
+			spb(&files[1], frame, n);
+	}
+	for (int i = 0; i < 2; i++) {
+		struct dpa_pcap_rec r;
+		struct dpa_roce_net net;
+		struct dpa_pcap f;
+		const uint8_t *udp;
+		const char *why;
+		int frames = 0;
+		size_t len;
+
+		cr_assert(dpa_pcap_open(&f, files[i].b, files[i].n));
+		while (dpa_pcap_next(&f, &r) == 1) {
+			cr_expect_eq(r.journal, i && !r.n);
+			cr_expect_eq(r.link, r.journal ? 0 : 0xffff);
+			cr_expect_eq(dpa_pcap_udp(&r, &net, &udp, &len, &why), DPA_PCAP_OTHER);
+			frames += !r.journal;
+		}
+		cr_expect_eq(frames, 1 + i, "%s", f.why);
+	}
+}
+
+/* The last line of the text may have no end, and the text may end the file. */
+Test(wire_pcap, fields_of_an_entry_without_a_last_line_end)
+{
+	static const char text[] = "A=1\nB=22";
+	char *p = malloc(sizeof(text) - 1); /* a read past the end is seen by sanitizers */
+	struct dpa_pcap_rec r = {.journal = true, .p = (uint8_t *)p, .n = sizeof(text) - 1};
+	const char *v;
+	size_t n;
+
+	cr_assert(p);
+	memcpy(p, text, sizeof(text) - 1);
+	v = dpa_pcap_journal(&r, "B", &n);
+	cr_expect(v == p + 6 && n == 2);
+	cr_expect_null(dpa_pcap_journal(&r, "C", &n));
+	free(p);
 }
 
 Test(wire_pcap, long_names_and_comments_are_cut)
