@@ -296,7 +296,7 @@ static struct json_object *entry_json(const struct entry *e)
 
 /* ---- Entries of a journal: what dpa0 injected, or what another recorder noted */
 
-/* A field as text for a terminal. */
+/* A field as text for a terminal and for JSON: the file may have any byte in it. */
 static const char *journal_text(const struct dpa_pcap_rec *r, const char *field, char *buf,
 				size_t room)
 {
@@ -305,8 +305,8 @@ static const char *journal_text(const struct dpa_pcap_rec *r, const char *field,
 
 	n = n < room ? n : room - 1;
 	for (size_t i = 0; i < n; i++)
-		buf[i] = (unsigned char)v[i] < ' ' || v[i] == 127 ? '?' : v[i];
-	buf[n] = '\0';
+		buf[i] = v[i] ? v[i] : '?'; /* a zero would hide the rest */
+	printable(buf, n + 1);
 	return buf;
 }
 
