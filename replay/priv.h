@@ -50,8 +50,9 @@ struct rp_stream {
 struct rp_region {
 	struct dpa_replay_region r;
 	void *mem;
-	uint32_t key; /* of the device */
-	bool users;   /* named by the user */
+	uint32_t key;	/* of the device */
+	uint32_t first; /* index of the first packet that needs it; users: of the option */
+	bool users;	/* named by the user */
 };
 
 struct rp {
@@ -118,12 +119,12 @@ bool rp_selected(const struct rp *rp, uint32_t s);
 /* NULL: it can be replayed; else the reason. */
 const char *rp_excuse(const struct rp *rp, uint32_t s);
 
-/* regions.c */
+/* regions.c: the regions of the flow. False: no memory. */
 bool rp_regions_make(struct rp *rp);
 void rp_regions_free(struct rp *rp);
 /* The device's key for a key of the capture at an address; one of no region if there is none. */
 uint32_t rp_key(const struct rp *rp, uint32_t rkey, uint64_t addr);
-/* True: the packet is a request for memory that could not be made. A note has said why. */
+/* True: the packet is a request for memory that could not be made; a note has the reason. */
 bool rp_lacks_memory(const struct rp *rp, const struct rp_pkt *p);
 /* The memory at an address, and a byte for the caller's use beside it; NULL: no region. */
 void *rp_memory(const struct rp *rp, uint32_t rkey, uint64_t addr, uint64_t len, uint8_t **known);

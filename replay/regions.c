@@ -24,25 +24,38 @@ static bool has_address(const struct rp_region *x, uint64_t addr)
 	return x->users || (addr >= x->r.addr && addr - x->r.addr <= x->r.len);
 }
 
-/* The region of a key at an address; else any of its regions. NULL: it has none. */
-static struct rp_region *region_of(const struct rp *rp, uint32_t rkey, uint64_t addr)
+/* A region that the user names ends nowhere: it is the one of its key at all addresses. */
+static bool ends_before(const struct rp_region *x, uint32_t rkey, uint64_t addr)
 {
-	struct rp_region *any = NULL;
-
-	for (uint32_t i = 0; i < rp->nregion; i++) {
-		struct rp_region *x = &rp->region[i];
-
-		if (x->r.rkey != rkey)
-			continue;
-		if (has_address(x, addr))
-			return x;
-		any = any ? any : x;
-	}
-	return any;
+	if (x->r.rkey != rkey)
+		return x->r.rkey < rkey;
+	return !x->users && x->r.addr + x->r.len < addr;
 }
 
+/*
+ * Return the region of a key at an address; else the next one of the key above it, else the one
+ * below. NULL: the key has none. The regions are in the order of regions_by_key().
+ */
+static struct rp_region *region_of(const struct rp *rp, uint32_t rkey, uint64_t addr)
+{
+	uint32_t from = 0, to = rp->nregion;
+
+	while (from < to) {
+		const uint32_t mid = from + (to - from) / 2;
+
+		if (ends_before(&rp->region[mid], rkey, addr))
+			from = mid + 1;
+		else
+			to = mid;
+	}
+	if (from < rp->nregion && rp->region[from].r.rkey == rkey)
+		return &rp->region[from];
+	return from && rp->region[from - 1].r.rkey == rkey ? &rp->region[from - 1] : NULL;
+}
+
+/* at: index of the packet; of the option, if it is the user's. */
 static struct rp_region *add_replay_region(struct rp *rp, const struct dpa_replay_region *r,
-					   bool users)
+					   bool users, uint32_t at)
 {
 	struct rp_region *all = rp->region;
 
@@ -54,7 +67,7 @@ static struct rp_region *add_replay_region(struct rp *rp, const struct dpa_repla
 		rp->region = all;
 	}
 	all = &all[rp->nregion++];
-	*all = (struct rp_region){.r = *r, .users = users};
+	*all = (struct rp_region){.r = *r, .users = users, .first = at};
 	return all;
 }
 
@@ -94,58 +107,82 @@ static bool is_near(const struct dpa_replay_region *a, const struct dpa_replay_r
 	return a->addr > other ? a->addr - other <= GAP : b->addr <= end || b->addr - end <= GAP;
 }
 
-/* A region that `r` is near to, from index i on. NULL: none. */
-static struct rp_region *near_region(const struct rp *rp, uint32_t i,
-				     const struct dpa_replay_region *r)
+static int regions_by_first(const void *a, const void *b)
 {
-	for (; i < rp->nregion; i++) {
-		struct rp_region *x = &rp->region[i];
+	const struct rp_region *x = a, *y = b;
 
-		if (x->users ? x->r.rkey == r->rkey : is_near(&x->r, r))
-			return x;
-	}
-	return NULL;
+	return (x->first > y->first) - (x->first < y->first);
 }
 
-/* Widens a region; it may then be near to others, which become part of it. */
-static void join_regions(struct rp *rp, struct rp_region *x, const struct dpa_replay_region *r)
+/* Keys in order, and the regions of a key by address; those of the user in the user's order. */
+static int regions_by_key(const void *a, const void *b)
 {
-	const uint32_t next = (uint32_t)(x - rp->region) + 1;
-	struct rp_region *y;
+	const struct rp_region *x = a, *y = b;
 
+	if (x->r.rkey != y->r.rkey)
+		return x->r.rkey < y->r.rkey ? -1 : 1;
 	if (x->users)
+		return regions_by_first(x, y);
+	return (x->r.addr > y->r.addr) - (x->r.addr < y->r.addr);
+}
+
+/* Join what is near, from index `from` on. The regions are then in the order of their packets. */
+static void join_regions(struct rp *rp, uint32_t from)
+{
+	struct rp_region *all = rp->region + from, *last = all;
+	const uint32_t n = rp->nregion - from;
+
+	if (!n)
 		return;
-	widen_region(&x->r, r);
-	while ((y = near_region(rp, next, &x->r))) {
-		widen_region(&x->r, &y->r);
-		rp->nregion--;
-		memmove(y, y + 1, (size_t)(&rp->region[rp->nregion] - y) * sizeof(*y));
+	qsort(all, n, sizeof(*all), regions_by_key);
+	for (const struct rp_region *x = all + 1; x < all + n; x++) {
+		if (!is_near(&last->r, &x->r)) {
+			*++last = *x;
+			continue;
+		}
+		widen_region(&last->r, &x->r);
+		last->first = x->first < last->first ? x->first : last->first;
 	}
+	rp->nregion = (uint32_t)(last + 1 - rp->region);
+	qsort(all, rp->nregion - from, sizeof(*all), regions_by_first);
+}
+
+static bool is_users_key(const struct rp *rp, uint32_t rkey)
+{
+	for (uint32_t i = 0; i < rp->o->nregions; i++)
+		if (rp->o->region[i].rkey == rkey)
+			return true;
+	return false;
+}
+
+/* The range that a packet of the flow needs. False: none, or the user names a region for it. */
+static bool needs_range(const struct rp *rp, const struct rp_pkt *p, struct dpa_replay_region *r)
+{
+	return p->flow == rp->s && p->verdict == DPA_ROCE_OK && p->icrc && !p->refused &&
+	       names_range(&p->k, r) && !is_users_key(rp, r->rkey);
 }
 
 /* False: no memory. */
 static bool see_regions(struct rp *rp)
 {
-	bool more = false;
+	const uint32_t users = rp->nregion;
+	struct rp_region *last = NULL;
 
 	for (uint32_t i = 0; i < rp->npkt && !rp_halted(rp); i++) {
-		const struct rp_pkt *p = &rp->pkt[i];
 		struct dpa_replay_region r;
-		struct rp_region *was;
 
-		if (p->flow != rp->s || p->verdict != DPA_ROCE_OK || !p->icrc || p->refused ||
-		    !names_range(&p->k, &r))
+		if (!needs_range(rp, &rp->pkt[i], &r))
 			continue;
-		was = near_region(rp, 0, &r);
-		if (was)
-			join_regions(rp, was, &r);
-		else if (rp->nregion >= MOST_REGIONS + rp->o->nregions)
-			more = true;
-		else if (!add_replay_region(rp, &r, false))
+		if (last && is_near(&last->r, &r))
+			widen_region(&last->r, &r);
+		else if (!(last = add_replay_region(rp, &r, false, i)))
 			return false;
 	}
-	if (more)
+	join_regions(rp, users);
+	if (rp->nregion - users > MOST_REGIONS) {
+		rp->nregion = users + MOST_REGIONS;
 		rp_note(rp, "not replayed: more than %u regions", MOST_REGIONS);
+	}
 	return true;
 }
 
@@ -166,9 +203,25 @@ static size_t region_mem_bytes(const struct rp_region *x)
 	return ((x->r.addr & 4095) + x->r.len + 4095) & ~(size_t)4095;
 }
 
+/* Make the memory of a region and its key. Returns 0 or an errno. */
+static int make_region_memory(struct rp *rp, struct rp_region *x)
+{
+	x->mem = mmap(NULL, 2 * region_mem_bytes(x), PROT_READ | PROT_WRITE,
+		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+	if (x->mem == MAP_FAILED) {
+		x->mem = NULL;
+		return errno;
+	}
+	return alone_register(&rp->alone, (uint8_t *)x->mem + (x->r.addr & 4095), x->r.addr,
+			      x->r.len, x->r.access & ~(uint32_t)DPA_ACCESS_FLUSH_PERSISTENT,
+			      &x->key);
+}
+
 /* *bytes: of all regions so far. */
 static void register_it(struct rp *rp, struct rp_region *x, uint64_t *bytes)
 {
+	int rc;
+
 	x->key = NO_KEY;
 	if (x->r.len > MOST_REGION) {
 		rp_note(rp, "not replayed: rkey 0x%x covers 0x%llx bytes", x->r.rkey,
@@ -181,15 +234,10 @@ static void register_it(struct rp *rp, struct rp_region *x, uint64_t *bytes)
 		return;
 	}
 	*bytes += x->r.len;
-	x->mem = mmap(NULL, 2 * region_mem_bytes(x), PROT_READ | PROT_WRITE,
-		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-	if (x->mem == MAP_FAILED)
-		x->mem = NULL;
-	if (!x->mem ||
-	    alone_register(&rp->alone, (uint8_t *)x->mem + (x->r.addr & 4095), x->r.addr, x->r.len,
-			   x->r.access & ~(uint32_t)DPA_ACCESS_FLUSH_PERSISTENT, &x->key)) {
+	rc = make_region_memory(rp, x);
+	if (rc) {
 		rp_note(rp, "not replayed: no memory for 0x%llx bytes of rkey 0x%x: %s",
-			(unsigned long long)x->r.len, x->r.rkey, strerror(x->mem ? ENOMEM : errno));
+			(unsigned long long)x->r.len, x->r.rkey, strerror(rc));
 		x->key = NO_KEY;
 	}
 	show_region(rp, x);
@@ -200,12 +248,14 @@ bool rp_regions_make(struct rp *rp)
 	uint64_t bytes = 0;
 
 	for (uint32_t i = 0; i < rp->o->nregions; i++)
-		if (!add_replay_region(rp, &rp->o->region[i], true))
+		if (!add_replay_region(rp, &rp->o->region[i], true, i))
 			return false;
 	if (!see_regions(rp))
 		return false;
 	for (uint32_t i = 0; i < rp->nregion && !rp_halted(rp); i++)
 		register_it(rp, &rp->region[i], &bytes);
+	if (rp->nregion)
+		qsort(rp->region, rp->nregion, sizeof(*rp->region), regions_by_key);
 	return true;
 }
 
