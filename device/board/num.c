@@ -104,7 +104,7 @@ static bool have_num(const struct dpa_board *b)
 {
 	struct stat st;
 
-	return b->num_fd >= 0 && fstat(b->num_fd, &st) == 0 && st.st_dev == b->num_dev &&
+	return b->num_fd >= 0 && dpa_sys_fstat(b->num_fd, &st) == 0 && st.st_dev == b->num_dev &&
 	       st.st_ino == b->num_ino;
 }
 
@@ -125,7 +125,7 @@ static void claim_num_socket(struct dpa_board *b)
 		}
 	}
 	if (fd >= 0)
-		fstat(fd, &st);
+		dpa_sys_fstat(fd, &st);
 	b->num_dev = st.st_dev;
 	b->num_ino = st.st_ino;
 	b->num_fd = fd;

@@ -125,6 +125,13 @@ static inline void dpa_sys_nap(uint64_t ns)
 	syscall(SYS_clock_nanosleep, CLOCK_MONOTONIC, 0, &ts, NULL);
 }
 
+struct stat;
+
+static inline int dpa_sys_fstat(int fd, struct stat *st)
+{
+	return (int)syscall(SYS_fstat, fd, st);
+}
+
 static inline int dpa_sys_close(int fd)
 {
 	return (int)syscall(SYS_close, fd);

@@ -142,7 +142,7 @@ static int make_socket(struct dpa_udp *u, int *fd, uint64_t *inode)
 	if (*fd < 0)
 		return errno;
 	err = set_port_options(*fd, u->family);
-	if (!err && fstat(*fd, &st))
+	if (!err && dpa_sys_fstat(*fd, &st))
 		err = errno;
 	if (err) {
 		dpa_sys_close(*fd);
