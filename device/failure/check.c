@@ -12,7 +12,7 @@
 #include "payload/payload.h"
 #include "wire/aeth.h"
 
-static bool is_window(const struct dpa_mr *mr)
+static bool is_of_window(const struct dpa_mr *mr)
 {
 	return mr->kind == DPA_KIND_MW1 || mr->kind == DPA_KIND_MW2;
 }
@@ -27,7 +27,7 @@ static enum dpa_error_why why_of(const struct dpa_hw_qp *qp, const struct dpa_mr
 		return DPA_WHY_OTHER_PD;
 	if (remote && mr->kind == DPA_KIND_MW2 && mr->qpn != qp->qpn)
 		return DPA_WHY_OTHER_QP;
-	if (remote ? mr->kind == DPA_KIND_NULL : is_window(mr))
+	if (remote ? mr->kind == DPA_KIND_NULL : is_of_window(mr))
 		return DPA_WHY_NOT_LOCAL;
 	if (mr->kind != DPA_KIND_NULL && !dpa_mr_holds(mr->iova, mr->length, c->addr, c->len, &off))
 		return DPA_WHY_RANGE;
@@ -64,7 +64,7 @@ static void look_up_key(struct dpa_hw_qp *qp, uint32_t pdn, bool remote, uint32_
 		return;
 	c->why = (uint8_t)why;
 	/* Such a window may be bound meanwhile: this QP's lock does not prevent that. */
-	if (!mr || (is_window(mr) && why <= DPA_WHY_NOT_LOCAL))
+	if (!mr || (is_of_window(mr) && why <= DPA_WHY_NOT_LOCAL))
 		return;
 	c->region_addr = mr->iova;
 	c->region_len = mr->length;
