@@ -129,11 +129,12 @@ static int regions_by_key(const void *a, const void *b)
 /* Join what is near, from index `from` on. The regions are then in the order of their packets. */
 static void join_regions(struct rp *rp, uint32_t from)
 {
-	struct rp_region *all = rp->region + from, *last = all;
 	const uint32_t n = rp->nregion - from;
+	struct rp_region *all, *last;
 
 	if (!n)
 		return;
+	all = last = rp->region + from;
 	qsort(all, n, sizeof(*all), regions_by_key);
 	for (const struct rp_region *x = all + 1; x < all + n; x++) {
 		if (!is_near(&last->r, &x->r)) {

@@ -203,6 +203,15 @@ Test(replay_regions, a_note_has_the_error_of_the_device)
 	end();
 }
 
+/* A flow without a request that names memory: there is no array of regions. */
+Test(replay_regions, none)
+{
+	begin(1);
+	cr_assert(rp_regions_make(&rp));
+	cr_expect_eq(rp.nregion, 0);
+	end();
+}
+
 /* Each request of many finds the region of its own key and range: their keys differ. */
 static void look_up_all(uint32_t keys, uint32_t ranges)
 {
