@@ -39,12 +39,16 @@ struct dpa_launch {
 	struct doca_sync_event *wait, *comp; /* referenced; NULL: none */
 	uint64_t comp_count;
 	bool add;
-	bool has_room;		 /* uses the context's place instead of its own */
-	uint32_t own;		 /* places that it has reserved itself in the pool */
-	_Atomic uint32_t bad;	 /* a thread did not return: no completion */
-	_Atomic uint32_t left;	 /* threads that have not ended */
-	_Atomic uint32_t halted; /* 1: the context ends; a thread without EU does not begin */
-	uint32_t num;		 /* threads */
+	bool has_room;	       /* uses the context's place instead of its own */
+	uint32_t own;	       /* places that it has reserved itself in the pool */
+	_Atomic uint32_t bad;  /* a thread did not return: no completion */
+	_Atomic uint32_t left; /* threads that have not ended */
+	/*
+	 * 1: the context ends; a thread without EU does not begin. Written by the thread that ends the
+	 * context, read by an EU that waits (both relaxed: nothing else is read because of it).
+	 */
+	_Atomic uint32_t halted;
+	uint32_t num; /* threads */
 	void *args;
 	struct part parts[];
 };

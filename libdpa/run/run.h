@@ -23,7 +23,10 @@ struct dpal_run {
 	struct doca_dpa_thread *thread; /* DPA_RUN_THREAD */
 	const char *name;		/* of the entry */
 	uint32_t rank, num_threads;	/* in its launch or group; otherwise 0 of 1 */
-	/* A word of the owner: code that waits for its EU does not begin once it has one of these bits. */
+	/*
+	 * A word of the owner: code that waits for its EU does not begin once it has one of these bits.
+	 * The EU reads it each millisecond (relaxed). NULL: nothing halts the code.
+	 */
 	const _Atomic uint32_t *halt;
 	uint32_t halt_bits;
 };
