@@ -68,7 +68,6 @@ static void stand_idle(int i)
 	struct ibv_qp *a, *b;
 	struct vt t = {0};
 
-	(void)i;
 	vt_open(&t);
 	t.cq = ibv_create_cq(t.ctx, 64, NULL, NULL, 0);
 	CHECK(t.cq, "create_cq: %s", strerror(errno));

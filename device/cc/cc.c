@@ -118,9 +118,6 @@ static uint32_t flow_of(const struct image_flow *f)
 
 static void image_init(void *priv, const void *param, uint64_t now)
 {
-	(void)priv;
-	(void)param;
-	(void)now;
 }
 
 static void image_event(void *priv, const void *param, const struct dpa_pcc_event *ev)
@@ -137,7 +134,6 @@ static void image_event(void *priv, const void *param, const struct dpa_pcc_even
 	};
 	struct dpa_pcc_report r;
 
-	(void)param;
 	if (!dpa_pcc_report_make(&f->reporter, &s, ev, &r))
 		return;
 	check_image(qp->hw, ev->now);
@@ -151,7 +147,6 @@ static void image_get(const void *priv, const void *param, struct dpa_pcc_result
 {
 	uint64_t r = read_result(priv);
 
-	(void)param;
 	res->wake = 0;
 	res->probes = (uint8_t)(r >> 24);
 	if (r)

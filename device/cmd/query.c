@@ -44,7 +44,6 @@ int dpa_hw_query_gid(struct dpa_hw_ctx *ctx, uint32_t index, struct dpa_hw_gid *
 
 uint32_t dpa_hw_num_eus(struct dpa_hw_ctx *ctx)
 {
-	(void)ctx;
 	return 256; /* 16 cores of 16 EUs */
 }
 

@@ -224,7 +224,6 @@ void dpa_hw_free_queue(struct dpa_hw_ctx *ctx, void *mem, size_t bytes)
 	struct dpa_qmem **p, *a;
 	uint32_t order, log = log_block();
 
-	(void)bytes;
 	if (!dpa_lives(hw))
 		/*
 		 * a child of a raw clone(): the arena is its parent's, and the address may hold

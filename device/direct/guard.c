@@ -266,34 +266,17 @@ uint64_t dpa_guard_ticks(void)
 int dpa_guard_copy(const struct dpa_guard *g, bool write, pid_t pid, const struct iovec *iov,
 		   int cnt, uint64_t addr, size_t n)
 {
-	(void)g;
-	(void)write;
-	(void)pid;
-	(void)iov;
-	(void)cnt;
-	(void)addr;
-	(void)n;
 	return ENOSYS;
 }
 
 int dpa_guard_move(const struct dpa_guard *g, bool write, void *mapped, void *local, size_t n)
 {
-	(void)g;
-	(void)write;
-	(void)mapped;
-	(void)local;
-	(void)n;
 	return ENOSYS;
 }
 
 int dpa_guard_atomic(const struct dpa_guard *g, uint64_t *at, const uint64_t *compare,
 		     uint64_t swap_add, uint64_t *old)
 {
-	(void)g;
-	(void)at;
-	(void)compare;
-	(void)swap_add;
-	(void)old;
 	return ENOSYS;
 }
 

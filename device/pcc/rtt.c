@@ -71,7 +71,6 @@ static void rtt_init(void *priv, const void *param, uint64_t now)
 	const struct dpa_pcc_rtt_param *p = param ? param : &dpa_pcc_rtt_default;
 	struct rtt *r = priv;
 
-	(void)now;
 	*r = (struct rtt){.rate = p->max_rate}; /* nothing of the algorithm before */
 }
 

@@ -15,14 +15,12 @@ static struct dpa_pcc_split *split_of(const void *priv)
 static void split_init(void *priv, const void *param, uint64_t now)
 {
 	memcpy(priv, &param, sizeof(param));
-	(void)now;
 }
 
 static void split_event(void *priv, const void *param, const struct dpa_pcc_event *ev)
 {
 	struct dpa_pcc_split *s = split_of(priv);
 
-	(void)param;
 	if (ev->type == DPA_PCC_ACK || ev->type == DPA_PCC_LOSS || ev->type == DPA_PCC_TIMEOUT)
 		dpa_pcc_event(&s->window, ev);
 	if (ev->type != DPA_PCC_TIMER)
@@ -33,7 +31,6 @@ static void split_get(const void *priv, const void *param, struct dpa_pcc_result
 {
 	const struct dpa_pcc_split *s = split_of(priv);
 
-	(void)param;
 	res->rate = DPA_PCC_NO_LIMIT;
 	res->wake = DPA_PCC_NEVER;
 	res->window = s->window.window;

@@ -30,7 +30,6 @@ static int on_answer(struct nl_msg *msg, void *arg)
 
 static int on_route_ack(struct nl_msg *msg, void *arg)
 {
-	(void)msg;
 	((struct asked *)arg)->done = true;
 	return NL_STOP;
 }
@@ -39,7 +38,6 @@ static int on_error(struct sockaddr_nl *from, struct nlmsgerr *e, void *arg)
 {
 	struct asked *a = arg;
 
-	(void)from;
 	a->err = e->error < 0 ? -e->error : 0;
 	a->done = true;
 	return NL_STOP;

@@ -19,9 +19,6 @@ _Static_assert(sizeof(struct by_program) <= DPA_PCC_RATE_PRIV, "fits");
 
 static void program_init(void *priv, const void *param, uint64_t now)
 {
-	(void)priv;
-	(void)param;
-	(void)now;
 }
 
 static void program_event(void *priv, const void *param, const struct dpa_pcc_event *ev)
@@ -39,7 +36,6 @@ static void program_event(void *priv, const void *param, const struct dpa_pcc_ev
 	struct dpa_pcc_report r;
 	bool probe = false;
 
-	(void)param;
 	if (!dpa_pcc_report_make(&p->reporter, &s, ev, &r) || prog->disabled >> r.type & 1)
 		return;
 	p->rate = prog->answer(prog->arg, ev->now, &r, p->flow->ctxt, p->rate, &probe);
@@ -50,7 +46,6 @@ static void program_get(const void *priv, const void *param, struct dpa_pcc_resu
 {
 	const struct by_program *p = priv;
 
-	(void)param;
 	res->probes = p->probes;
 	res->rate = dpa_pcc_report_rate(p->rate);
 }

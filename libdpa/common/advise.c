@@ -217,7 +217,6 @@ static doca_error_t advise_submit_task(struct doca_task *task, uint32_t flags)
 {
 	struct doca_mmap_advise_task_invalidate_cache *t = advise_task_of(task);
 
-	(void)flags;
 	if (!dpa_buf_live(t->buf))
 		return DOCA_ERROR_INVALID_VALUE;
 	t->next = NULL;

@@ -262,7 +262,6 @@ static doca_error_t dma_submit_task(struct doca_task *task, uint32_t flags)
 {
 	struct doca_dma_task_memcpy *t = dma_task_of(task);
 
-	(void)flags;
 	if (!dpa_buf_live(t->src) || !dpa_buf_live(t->dst))
 		return DOCA_ERROR_INVALID_VALUE;
 	t->next = NULL;

@@ -219,12 +219,10 @@ static DPA_EU_UNSEEN bool dpal_eu_unhold(struct dpal_eu *eu)
 #else
 static inline void dpal_eu_hold(struct dpal_eu *eu)
 {
-	(void)eu;
 }
 
 static inline bool dpal_eu_unhold(struct dpal_eu *eu)
 {
-	(void)eu;
 	return false;
 }
 #endif

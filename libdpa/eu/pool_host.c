@@ -292,7 +292,6 @@ static void wait_for_op(struct dpal_eu *eu, void *arg)
 {
 	uint32_t op = atomic_load_explicit(&eu->ops, memory_order_seq_cst);
 
-	(void)arg;
 	for (int k = 0; atomic_load_explicit(&eu->in_op, memory_order_seq_cst) == DPA_OP_USES &&
 			atomic_load_explicit(&eu->ops, memory_order_acquire) == op;)
 		if (++k > QUIESCE_SPINS)

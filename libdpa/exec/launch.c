@@ -179,7 +179,6 @@ static void on_room(struct dpa_room *r)
 /* Handle the event, under the lock of the watches: room is requested after the lock is released. */
 static void on_launch_event(struct dpa_se_watch *w)
 {
-	(void)w;
 }
 
 static void after_event(struct dpa_se_watch *w)

@@ -212,7 +212,6 @@ void dpa_op_rdma_receive_ack(uint64_t rdma, uint32_t n)
 	struct dpal_eu *eu;
 	struct dpal_run *run = dpa_op_begin(&eu);
 
-	(void)n;
 	get_rdma(eu, run, rdma, false);
 	dpal_eu_op_end(eu);
 }

@@ -64,7 +64,6 @@ static doca_error_t submit_sync_task(struct doca_task *task, uint32_t flags)
 	struct doca_sync_event *se = t->se;
 	uint64_t before;
 
-	(void)flags;
 	switch (t->kind) {
 	case DPA_SE_GET:
 		if (!t->out)

@@ -202,7 +202,6 @@ static void *poll_watches(void *arg)
 	uint32_t bell, last = 0, idle = 0;
 	bool any, empty;
 
-	(void)arg;
 	prctl(PR_SET_TIMERSLACK, 1000ul); /* ns; the default is 50 us */
 	for (;;) {
 		bell = atomic_load_explicit(&watches.bell, memory_order_acquire);

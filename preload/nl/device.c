@@ -62,7 +62,6 @@ static bool nl_device_of(void *arg, unsigned function, struct nl_device *d)
 	struct dpa_config cfg;
 	char err[512];
 
-	(void)arg;
 	if (function >= pl_functions())
 		return false;
 	pl_entry_name(PL_DEVICE, function, d->name, sizeof(d->name));
@@ -97,7 +96,6 @@ static bool nl_port_of(void *arg, unsigned function, struct nl_port *p)
 {
 	char name[32];
 
-	(void)arg;
 	pl_entry_name(PL_DEVICE, function, name, sizeof(name));
 	p->state = (uint8_t)read_number(name, "ports/1/state");
 	p->phys_state = (uint8_t)read_number(name, "ports/1/phys_state");
@@ -112,7 +110,6 @@ static int fill_counts(void *arg, unsigned function, struct nl_count c[NL_COUNTS
 	char text[512], *line, *next = text;
 	int n = 0, len;
 
-	(void)arg;
 	if (function)
 		return 0;
 	len = pl_port_text(function, "adapter/counts", text, sizeof(text));
@@ -131,7 +128,6 @@ static int each_counter(void *arg, unsigned function, nl_counter_fn *fn, void *f
 	const struct dirent *e;
 	DIR *d;
 
-	(void)arg;
 	pl_entry_name(PL_DEVICE, function, name, sizeof(name));
 	snprintf(path, sizeof(path), "/sys/class/infiniband/%s/ports/1/hw_counters", name);
 	d = opendir(path);
@@ -155,7 +151,6 @@ static int each_device_qp(void *arg, unsigned function, nl_qp_fn *fn, void *fn_a
 	uint32_t from;
 	int len, ret = 0;
 
-	(void)arg;
 	if (function)
 		return 0;
 	do {
@@ -230,7 +225,6 @@ static int cm_ids(void *arg, unsigned function, nl_cm_id_fn *fn, void *fn_arg)
 	uint32_t from, at = 0, next_at = 0;
 	int len, ret = 0;
 
-	(void)arg;
 	if (function)
 		return 0;
 	do {
@@ -258,7 +252,6 @@ static int ask_kernel(void *arg, bool load)
 	struct timeval limit = {.tv_sec = 10};
 	int fd;
 
-	(void)arg;
 	if (!load && syscall(SYS_faccessat, AT_FDCWD, "/sys/module/ib_core", F_OK) < 0)
 		return -EPROTONOSUPPORT;
 	fd = (int)syscall(SYS_socket, AF_NETLINK, SOCK_RAW | SOCK_CLOEXEC, NETLINK_RDMA);
@@ -280,7 +273,6 @@ static bool is_listed(void *arg)
 	bool found = false;
 	DIR *d;
 
-	(void)arg;
 	snprintf(path, sizeof(path), "%s/class/infiniband_verbs", root ? root : "/sys");
 	d = PL_NEXT(opendir)(path);
 	while (d && !found && (e = PL_NEXT(readdir)(d)))

@@ -25,7 +25,6 @@ static volatile sig_atomic_t stopped; /* number of signals */
 
 static void on_feed_signal(int sig)
 {
-	(void)sig;
 	if (stopped < SIGNALS)
 		stopped = stopped + 1;
 }

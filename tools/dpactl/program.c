@@ -58,8 +58,6 @@ static void print_program_text(const char *text, uint64_t len)
 /* The formats are in the host program. */
 static void drop_trace(uint32_t format, const uint64_t words[5])
 {
-	(void)format;
-	(void)words;
 }
 
 static void trace_flush(void)
@@ -74,16 +72,11 @@ static void port_bytes(uint64_t bytes[2])
 /* Probes have no packets in a simulation: no header and no priority. */
 static int no_header(uint32_t flow, const uint32_t *words, uint32_t n)
 {
-	(void)flow;
-	(void)words;
-	(void)n;
 	return EOPNOTSUPP;
 }
 
 static int no_dscp(uint32_t flow, uint32_t dscp)
 {
-	(void)flow;
-	(void)dscp;
 	return EOPNOTSUPP;
 }
 
@@ -175,7 +168,6 @@ static uint32_t answer_report(void *arg, uint64_t now, const struct dpa_pcc_repo
 {
 	struct dpa_pcc_item *it = &program.batch.item[0];
 
-	(void)arg;
 	program.now = now;
 	program.batch.n = 1;
 	it->report = *r;

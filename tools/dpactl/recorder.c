@@ -17,7 +17,6 @@ static volatile sig_atomic_t stop;
 
 static void on_record_signal(int sig)
 {
-	(void)sig;
 	stop = 1;
 }
 

@@ -158,8 +158,6 @@ static bool run_follows(const struct run *r, const struct dpa_roce_pkt *pkt)
 /* For dpa_inspect() where the caller itself delivers the packet. */
 static void emit_nothing(void *arg, const struct dpa_frame *f)
 {
-	(void)arg;
-	(void)f;
 }
 
 /*

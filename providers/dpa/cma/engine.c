@@ -211,7 +211,6 @@ static void stop_leading(void)
 
 static void engine_cancelled(void *arg)
 {
-	(void)arg;
 	cma_lock();
 	stop_leading();
 	cma_unlock();
@@ -294,7 +293,6 @@ static int start_detached(const char *name, void *(*fn)(void *), void *arg)
 /* A device thread, which holds locks of the device: takes none of ours. */
 static void device_event(void *arg, const struct dpa_event *ev)
 {
-	(void)arg;
 	if (ev->type != DPA_EVENT_DEVICE_FATAL)
 		return;
 	atomic_store_explicit(&cma.removed, true, memory_order_release);
@@ -394,7 +392,6 @@ static void *start_main(void *arg)
 
 static void need_engine(void *arg)
 {
-	(void)arg;
 	if (atomic_flag_test_and_set(&starting))
 		return;
 	if (start_detached("dpa-cm-start", start_main, NULL))

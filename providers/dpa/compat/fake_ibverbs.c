@@ -64,7 +64,6 @@ void *_verbs_init_and_alloc_context(struct ibv_device *device, int cmd_fd, size_
 	char *obj = offset + CONTEXT_SIZE <= size ? calloc(1, size) : NULL;
 	struct verbs_context *vctx;
 
-	(void)driver_id;
 	if (!obj) {
 		close(cmd_fd);
 		errno = ENOMEM;
@@ -113,8 +112,6 @@ void __verbs_log(void *ctx, uint32_t level, const char *fmt, ...)
 {
 	va_list ap;
 
-	(void)ctx;
-	(void)level;
 	va_start(ap, fmt);
 	vfprintf(stderr, fmt, ap);
 	va_end(ap);
@@ -125,7 +122,6 @@ void __verbs_log(void *ctx, uint32_t level, const char *fmt, ...)
 int ibv_dm_export_dmabuf_fd(struct ibv_dm *dm);
 int ibv_dm_export_dmabuf_fd(struct ibv_dm *dm)
 {
-	(void)dm;
 	return -1;
 }
 #endif

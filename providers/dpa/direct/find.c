@@ -49,7 +49,6 @@ static int note_provider(struct dl_phdr_info *info, size_t size, void *arg)
 	struct loaded *l = arg;
 	const char *base = strrchr(info->dlpi_name, '/');
 
-	(void)size;
 	base = base ? base + 1 : info->dlpi_name;
 	if (strncmp(base, prefix, sizeof(prefix) - 1) || strlen(info->dlpi_name) >= PATH_MAX)
 		return 0;

@@ -7,7 +7,6 @@
 
 int dpa_attach_mcast(struct ibv_qp *qp, const union ibv_gid *gid, uint16_t lid)
 {
-	(void)lid;
 	if (!dpa_word_alive(to_dpa_qp(qp)->alive))
 		return EIO;
 	if (qp->qp_type != IBV_QPT_UD)
@@ -17,7 +16,6 @@ int dpa_attach_mcast(struct ibv_qp *qp, const union ibv_gid *gid, uint16_t lid)
 
 int dpa_detach_mcast(struct ibv_qp *qp, const union ibv_gid *gid, uint16_t lid)
 {
-	(void)lid;
 	if (!dpa_word_alive(to_dpa_qp(qp)->alive))
 		return EIO;
 	if (qp->qp_type != IBV_QPT_UD)

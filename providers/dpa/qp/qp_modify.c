@@ -268,9 +268,6 @@ int dpa_modify_qp_rate_limit(struct ibv_qp *ibqp, struct ibv_qp_rate_limit_attr 
  */
 int dpa_query_qp_data_in_order(struct ibv_qp *qp, enum ibv_wr_opcode op, uint32_t flags)
 {
-	(void)qp;
-	(void)op;
-	(void)flags;
 	return 0;
 }
 

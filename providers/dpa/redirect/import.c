@@ -14,6 +14,5 @@ struct verbs_context *dpa_import_context(struct ibv_device *device, int cmd_fd)
 	if (!of || !dpa_word_alive(of->alive))
 		return dpa_null(EOPNOTSUPP);
 	/* `device` is the first one with the null device: another one if there are several */
-	(void)device;
 	return dpa_open_context(of->vctx.context.device, cmd_fd, of);
 }

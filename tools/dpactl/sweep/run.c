@@ -27,7 +27,6 @@ static volatile sig_atomic_t stopped;
 
 static void on_sweep_signal(int sig)
 {
-	(void)sig;
 	stopped = 1;
 }
 

@@ -78,9 +78,6 @@ static void make_folder(char *dir, size_t len)
 
 static int remove_entry(const char *path, const struct stat *st, int type, struct FTW *f)
 {
-	(void)st;
-	(void)type;
-	(void)f;
 	(void)remove(path);
 	return 0;
 }

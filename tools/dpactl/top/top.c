@@ -16,7 +16,6 @@ volatile sig_atomic_t top_stop;
 
 static void on_top_signal(int sig)
 {
-	(void)sig;
 	top_stop = 1;
 }
 

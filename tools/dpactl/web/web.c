@@ -138,8 +138,6 @@ static enum MHD_Result on_web_request(void *arg, struct MHD_Connection *c, const
 	static char begun;
 	struct web *w = arg;
 
-	(void)version;
-	(void)body;
 	if (!*state) {
 		*state = &begun;
 		return MHD_YES;
@@ -164,7 +162,6 @@ static enum MHD_Result on_connection(void *arg, const struct sockaddr *peer, soc
 {
 	const struct web *w = arg;
 
-	(void)len;
 	return web_peer_is_ours(peer, w->port) ? MHD_YES : MHD_NO;
 }
 
