@@ -16,14 +16,12 @@
 #include <doca_buf.h>
 #include <doca_buf_inventory.h>
 #include <doca_ctx.h>
-#include <doca_dev.h>
 #include <doca_dma.h>
 #include <doca_mmap.h>
 #include <doca_pe.h>
+#include "doca_open.h"
+#include "sort.h"
 #include "timing.h"
-#include "vt.h"
-
-#define OK(call_) CHECK_EQ(call_, DOCA_SUCCESS)
 
 enum { BYTES = 1 << 20, SMALL = 64, ROUNDS = 9 };
 
@@ -180,19 +178,6 @@ static double hand_overs(struct lines *l, int count)
 	return (double)(bench_now_ns() - start) / count / 2;
 }
 
-static int by_value(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
-static double median(double *v)
-{
-	qsort(v, ROUNDS, sizeof(*v), by_value);
-	return v[ROUNDS / 2];
-}
-
 static void rows(struct rig *r, int count, double hand_over)
 {
 	const struct {
@@ -209,11 +194,11 @@ static void rows(struct rig *r, int count, double hand_over)
 			large[i] = copies(r, ways[k].to, ways[k].from, BYTES, count);
 			small[i] = copies(r, ways[k].to, ways[k].from, SMALL, 20 * count);
 		}
-		a = median(plain);
-		b = median(large);
+		a = bench_median(plain, ROUNDS);
+		b = bench_median(large, ROUNDS);
 		printf("%-21s 1 MiB %8.0f ns, memcpy %8.0f ns: %4.2f of its rate", ways[k].name, b,
 		       a, a / b);
-		b = median(small);
+		b = bench_median(small, ROUNDS);
 		printf("   64 B %6.0f ns: %5.1f hand-overs of %.0f ns\n", b, b / hand_over,
 		       hand_over);
 	}
@@ -235,7 +220,7 @@ static void one_side(struct rig *r, int count)
 	meet(r);
 	if (!r->t.side) {
 		make_dma(r);
-		rows(r, count, median(v));
+		rows(r, count, bench_median(v, ROUNDS));
 	}
 	vt_sync(&r->t); /* the exporter's memory must exist until now */
 }

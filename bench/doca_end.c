@@ -9,13 +9,11 @@
 #include <doca_buf.h>
 #include <doca_buf_inventory.h>
 #include <doca_ctx.h>
-#include <doca_dev.h>
 #include <doca_mmap.h>
 #include <doca_pe.h>
 #include <doca_rdma.h>
 #include "doca_end.h"
-
-#define OK(call_) CHECK_EQ(call_, DOCA_SUCCESS)
+#include "doca_open.h"
 
 struct doca_end {
 	struct doca_dev *dev;
@@ -63,24 +61,6 @@ static void bad_receive(struct doca_rdma_task_receive *task, union doca_data own
 			union doca_data ctx)
 {
 	CHECK(((struct doca_end *)ctx.ptr)->ending, "a receive failed");
-}
-
-static struct doca_dev *open_device(void)
-{
-	char name[DOCA_DEVINFO_IBDEV_NAME_SIZE];
-	struct doca_devinfo **list;
-	struct doca_dev *dev = NULL;
-	uint32_t n;
-
-	OK(doca_devinfo_create_list(&list, &n));
-	for (uint32_t i = 0; i < n && !dev; i++) {
-		OK(doca_devinfo_get_ibdev_name(list[i], name, sizeof(name)));
-		if (!strcmp(name, vt_device))
-			OK(doca_dev_open(list[i], &dev));
-	}
-	OK(doca_devinfo_destroy_list(list));
-	CHECK(dev, "no device %s", vt_device);
-	return dev;
 }
 
 static void make_map(struct doca_end *e)
@@ -173,7 +153,7 @@ struct doca_end *doca_end_make(struct vt *t)
 	struct doca_end *e = calloc(1, sizeof(*e));
 
 	CHECK(e, "no memory");
-	e->dev = open_device();
+	e->dev = bench_open(vt_device);
 	make_map(e);
 	make_context(e);
 	meet(t, e);

@@ -11,6 +11,7 @@
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include "doca_end.h"
+#include "sort.h"
 #include "timing.h"
 
 enum { ROUNDS = 9, SEND_WINDOW = WINDOW / 2, BATCH = 16 };
@@ -173,19 +174,6 @@ static double measure(struct end *e, int kind, uint32_t count)
 	return (double)(bench_now_ns() - start) / count / kinds[kind].per;
 }
 
-static int by_value(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
-static double median(double *v)
-{
-	qsort(v, ROUNDS, sizeof(*v), by_value);
-	return v[ROUNDS / 2];
-}
-
 static void row(struct end *verbs, struct end *doca, int kind, uint32_t count)
 {
 	double v[ROUNDS], d[ROUNDS], a, b;
@@ -194,8 +182,8 @@ static void row(struct end *verbs, struct end *doca, int kind, uint32_t count)
 		v[i] = measure(verbs, kind, count);
 		d[i] = measure(doca, kind, count);
 	}
-	a = median(v);
-	b = median(d);
+	a = bench_median(v, ROUNDS);
+	b = bench_median(d, ROUNDS);
 	if (!verbs->t->side)
 		printf("%-14s %6u B  verbs %9.0f ns  doca_rdma %9.0f ns  %5.2f\n", kinds[kind].name,
 		       verbs->bytes, a, b, b / a);

@@ -11,10 +11,10 @@
  * the core of the woken thread. x86 only: both sides read the cycle counter.
  */
 #define DOCA_ALLOW_EXPERIMENTAL_API
+#include "doca_open.h"
 #include "dpa_exec.h"
 #include "hist.h"
 #include "timing.h"
-#include "vt.h"
 
 #include <dirent.h>
 #include <limits.h>
@@ -26,7 +26,6 @@
 #include <time.h>
 #include <unistd.h>
 
-#include <doca_dev.h>
 #include <doca_dpa.h>
 #include <dpa/dpa_native.h>
 #include <dpadv.h>
@@ -42,12 +41,6 @@ enum {
 
 extern struct doca_dpa_app *dpa_exec_app;
 extern doca_dpa_func_t bench_rpc, bench_serve, bench_kernel, bench_ping, bench_pong, bench_element;
-
-#define OK(call)                                                                                   \
-	do {                                                                                       \
-		doca_error_t err_ = (call);                                                        \
-		CHECK(err_ == DOCA_SUCCESS, "%s: %s", #call, doca_error_get_name(err_));           \
-	} while (0)
 
 static double cycles_per_ns;
 
@@ -171,23 +164,6 @@ static void start_context(struct rig *r)
 	OK(doca_dpa_mem_alloc(r->dpa, sizeof(*r->b), &p));
 	OK(doca_dpa_memset(r->dpa, p, 0, sizeof(*r->b)));
 	r->b = (struct exec_bench *)(uintptr_t)p;
-}
-
-static void open_device(struct rig *r)
-{
-	struct doca_devinfo **list;
-	uint32_t n;
-
-	OK(doca_devinfo_create_list(&list, &n));
-	for (uint32_t i = 0; i < n && !r->dev; i++) {
-		char name[DOCA_DEVINFO_IBDEV_NAME_SIZE];
-
-		OK(doca_devinfo_get_ibdev_name(list[i], name, sizeof(name)));
-		if (!strcmp(name, "dpa0"))
-			OK(doca_dev_open(list[i], &r->dev));
-	}
-	doca_devinfo_destroy_list(list);
-	CHECK(r->dev, "no dpa0");
 }
 
 static void add_threads(struct rig *r)
@@ -419,7 +395,7 @@ int main(int argc, char **argv)
 	calibrate_clock();
 	CHECK(!pthread_create(&t, NULL, other_thread, NULL), "no thread");
 	pthread_setname_np(t, "futex");
-	open_device(&r);
+	r.dev = bench_open("dpa0");
 	start_context(&r);
 	add_threads(&r);
 	add_queue(&r);

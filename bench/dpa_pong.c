@@ -8,10 +8,10 @@
  * the EU polls the device between two activations. While one answers, the other one sleeps.
  */
 #define DOCA_ALLOW_EXPERIMENTAL_API
+#include "doca_open.h"
 #include "dpa_pong.h"
 #include "hist.h"
 #include "timing.h"
-#include "vt.h"
 
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -19,7 +19,6 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include <doca_dev.h>
 #include <doca_dpa.h>
 #include <dpa/dpa_native.h>
 
@@ -28,12 +27,6 @@ enum { BY_DPA = 'd', BY_HOST = 'h', END = 'e' };
 
 extern struct doca_dpa_app *dpa_pong_app;
 extern doca_dpa_func_t pong_thread;
-
-#define OK(call)                                                                                   \
-	do {                                                                                       \
-		doca_error_t err_ = (call);                                                        \
-		CHECK(err_ == DOCA_SUCCESS, "%s: %s", #call, doca_error_get_name(err_));           \
-	} while (0)
 
 static const struct vt_opt opt = {.sge = 1, .send_wr = 64, .recv_wr = RECVS, .len = 4096};
 
@@ -76,25 +69,6 @@ static struct vt second_end(struct vt *t, struct ibv_cq *cq)
 }
 
 /* ------------------------------------------------------------------- server */
-
-static struct doca_dev *open_device(void)
-{
-	struct doca_devinfo **list;
-	struct doca_dev *dev = NULL;
-	uint32_t n;
-
-	OK(doca_devinfo_create_list(&list, &n));
-	for (uint32_t i = 0; i < n && !dev; i++) {
-		char name[DOCA_DEVINFO_IBDEV_NAME_SIZE];
-
-		OK(doca_devinfo_get_ibdev_name(list[i], name, sizeof(name)));
-		if (!strcmp(name, vt_device))
-			OK(doca_dev_open(list[i], &dev));
-	}
-	doca_devinfo_destroy_list(list);
-	CHECK(dev, "no %s", vt_device);
-	return dev;
-}
 
 /*
  * Start a thread that arriving messages activate, with its completion context's CQ and its memory.
@@ -147,7 +121,7 @@ static _Noreturn void run_server(int sock)
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	bench_pin(0, 1);
-	dev = open_device();
+	dev = bench_open(vt_device);
 	dpa = start_thread(dev, &thread, &cq, &p, &at);
 	vt_open(&t); /* for its GID */
 	OK(dpa_dev_get_ibv_context(dev, &t.ctx));

@@ -164,23 +164,16 @@ void __tsan_func_exit(void)
 {
 }
 
-#define PLAIN(n)                                                                                   \
-	void __tsan_read##n(void *p)                                                               \
+#define ACCESS(name, n, write)                                                                     \
+	void __tsan_##name##n(void *p)                                                             \
 	{                                                                                          \
-		note_access(p, n, false, PC);                                                      \
-	}                                                                                          \
-	void __tsan_write##n(void *p)                                                              \
-	{                                                                                          \
-		note_access(p, n, true, PC);                                                       \
-	}                                                                                          \
-	void __tsan_unaligned_read##n(void *p)                                                     \
-	{                                                                                          \
-		note_access(p, n, false, PC);                                                      \
-	}                                                                                          \
-	void __tsan_unaligned_write##n(void *p)                                                    \
-	{                                                                                          \
-		note_access(p, n, true, PC);                                                       \
+		note_access(p, n, write, PC);                                                      \
 	}
+#define PLAIN(n)                                                                                   \
+	ACCESS(read, n, false)                                                                     \
+	ACCESS(write, n, true)                                                                     \
+	ACCESS(unaligned_read, n, false)                                                           \
+	ACCESS(unaligned_write, n, true)
 PLAIN(1)
 PLAIN(2)
 PLAIN(4)
@@ -204,6 +197,16 @@ void __tsan_write_range(void *p, unsigned long n)
 		note_access((const void *)p, sizeof(*p), true, PC);                                \
 		return __atomic_##name(p, v, __ATOMIC_SEQ_CST);                                    \
 	}
+#define CAS(bits, type, kind)                                                                      \
+	int __tsan_atomic##bits##_compare_exchange_##kind(volatile type *p, type *was, type v,     \
+							  int order, int fail)                     \
+	{                                                                                          \
+		(void)order;                                                                       \
+		(void)fail;                                                                        \
+		note_access((const void *)p, sizeof(*p), true, PC);                                \
+		return __atomic_compare_exchange_n(p, was, v, false, __ATOMIC_SEQ_CST,             \
+						   __ATOMIC_SEQ_CST);                              \
+	}
 #define ATOMIC(bits, type)                                                                         \
 	type __tsan_atomic##bits##_load(const volatile type *p, int order)                         \
 	{                                                                                          \
@@ -223,24 +226,8 @@ void __tsan_write_range(void *p, unsigned long n)
 		note_access((const void *)p, sizeof(*p), true, PC);                                \
 		return __atomic_exchange_n(p, v, __ATOMIC_SEQ_CST);                                \
 	}                                                                                          \
-	int __tsan_atomic##bits##_compare_exchange_strong(volatile type *p, type *was, type v,     \
-							  int order, int fail)                     \
-	{                                                                                          \
-		(void)order;                                                                       \
-		(void)fail;                                                                        \
-		note_access((const void *)p, sizeof(*p), true, PC);                                \
-		return __atomic_compare_exchange_n(p, was, v, false, __ATOMIC_SEQ_CST,             \
-						   __ATOMIC_SEQ_CST);                              \
-	}                                                                                          \
-	int __tsan_atomic##bits##_compare_exchange_weak(volatile type *p, type *was, type v,       \
-							int order, int fail)                       \
-	{                                                                                          \
-		(void)order;                                                                       \
-		(void)fail;                                                                        \
-		note_access((const void *)p, sizeof(*p), true, PC);                                \
-		return __atomic_compare_exchange_n(p, was, v, false, __ATOMIC_SEQ_CST,             \
-						   __ATOMIC_SEQ_CST);                              \
-	}                                                                                          \
+	CAS(bits, type, strong)                                                                    \
+	CAS(bits, type, weak)                                                                      \
 	RMW(bits, type, fetch_add)                                                                 \
 	RMW(bits, type, fetch_sub)                                                                 \
 	RMW(bits, type, fetch_and)                                                                 \

@@ -11,6 +11,7 @@
  * sleeps; and, for comparison, from write() to read() of an eventfd: two medians, ns.
  */
 #include "mapped.h"
+#include "sort.h"
 #include "timing.h"
 #include "vt.h"
 
@@ -20,19 +21,6 @@
 #include <sys/eventfd.h>
 #include <sys/mman.h>
 #include <unistd.h>
-
-static int compare_ns(const void *a, const void *b)
-{
-	const uint64_t *x = a, *y = b;
-
-	return (*x > *y) - (*x < *y);
-}
-
-static uint64_t median_ns(uint64_t *v, size_t n)
-{
-	qsort(v, n, sizeof(v[0]), compare_ns);
-	return v[n / 2];
-}
 
 static uint8_t *touched_memory(size_t n)
 {
@@ -87,7 +75,7 @@ static void bench_reg(size_t n, size_t times)
 		v[i] = bench_now_ns() - t0;
 		memset(p, (int)i, n);
 	}
-	printf("%llu\n", (unsigned long long)median_ns(v, times));
+	printf("%llu\n", (unsigned long long)bench_median_ns(v, times));
 	CHECK_EQ(ibv_dealloc_pd(t.pd), 0);
 	CHECK_EQ(ibv_close_device(t.ctx), 0);
 }
@@ -102,15 +90,6 @@ struct pair {
 	struct ibv_mr *mr;
 	uint64_t *word; /* a page */
 };
-
-static void bring_up(struct vt *t, struct ibv_qp *qp, const struct vt_opt *o, uint32_t to)
-{
-	struct vt_addr a = {.gid = t->me.gid, .qpn = to};
-
-	vt_qp_init(t, qp, o);
-	vt_qp_rtr(t, qp, o, &a);
-	vt_qp_rts(t, qp, o, 0);
-}
 
 static void open_pair(struct pair *p, bool events)
 {
@@ -129,8 +108,7 @@ static void open_pair(struct pair *p, bool events)
 	CHECK(p->cq && p->other_cq && p->mr, "%s", strerror(errno));
 	p->qp = vt_qp_create(&p->t, &o, p->cq);
 	p->other = vt_qp_create(&p->t, &o, p->other_cq);
-	bring_up(&p->t, p->qp, &o, p->other->qp_num);
-	bring_up(&p->t, p->other, &o, p->qp->qp_num);
+	vt_connect_pair(&p->t, p->qp, p->other, &o);
 }
 
 static void close_pair(struct pair *p)
@@ -204,7 +182,7 @@ static void bench_post(size_t times)
 		if (i >= 100)
 			v[(i - 100) / SUM] += bench_now_ns() - t0;
 	}
-	printf("%.1f\n", (double)median_ns(v, times / SUM) / SUM);
+	printf("%.1f\n", (double)bench_median_ns(v, times / SUM) / SUM);
 	close_pair(&p);
 }
 
@@ -271,7 +249,7 @@ static uint64_t time_wakes(struct pair *p, int fd, size_t times)
 			wait_one(p->cq);
 	}
 	pthread_join(t, NULL);
-	return median_ns(v, times);
+	return bench_median_ns(v, times);
 }
 
 static void bench_wake(size_t times)

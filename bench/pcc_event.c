@@ -9,31 +9,17 @@
  */
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 #include "board/board_layout.h"
 #include "tables/pcc.h"
+#include "sort.h"
+#include "timing.h"
 
 #define GAP 3000 /* ns between an answer and the next event */
-
-static uint64_t now_ns(void)
-{
-	struct timespec ts;
-
-	clock_gettime(CLOCK_MONOTONIC, &ts);
-	return (uint64_t)ts.tv_sec * 1000000000 + (uint64_t)ts.tv_nsec;
-}
-
-static int by_value(const void *a, const void *b)
-{
-	uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
-
-	return x < y ? -1 : x > y;
-}
 
 /* Report a round trip of 20 us that ends now; return the ns until the answer, 0: none in 2 s. */
 static uint64_t one(struct dpa_board *b, _Atomic uint64_t *word, struct dpa_pcc_report *r)
 {
-	uint64_t was = atomic_load(word), begin = now_ns(), now = begin;
+	uint64_t was = atomic_load(word), begin = bench_now_ns(), now = begin;
 
 	r->time = (uint32_t)begin;
 	r->word[0] = r->time - 20000;
@@ -43,7 +29,7 @@ static uint64_t one(struct dpa_board *b, _Atomic uint64_t *word, struct dpa_pcc_
 	do {
 		bool there = atomic_load_explicit(word, memory_order_acquire) != was;
 
-		now = now_ns();
+		now = bench_now_ns();
 		if (there)
 			return now - begin;
 	} while (now - begin < 2000000000);
@@ -66,11 +52,11 @@ static void measure(struct dpa_board *b, uint32_t n, uint64_t *ns)
 			exit(1);
 		}
 		sum += ns[i];
-		for (until = now_ns() + GAP; now_ns() < until;)
+		for (until = bench_now_ns() + GAP; bench_now_ns() < until;)
 			;
 	}
-	qsort(ns, n, sizeof(*ns), by_value);
-	printf("%lu %lu %lu\n", ns[n / 2], ns[n - 1 - n / 100], sum / n);
+	printf("%lu ", bench_median_ns(ns, n));
+	printf("%lu %lu\n", ns[n - 1 - n / 100], sum / n);
 }
 
 int main(int argc, char **argv)

@@ -12,6 +12,7 @@
  * fields: as poll; the opcode is read, too, or the opcode, bytes, QP number, flags, immediate data
  * and vendor error, by one call of the application each. stamps: as poll, on a CQ with time stamps.
  */
+#include "sort.h"
 #include "timing.h"
 #include "vt.h"
 
@@ -53,17 +54,11 @@ static void add_sample(struct samples *s, uint64_t ns)
 	s->turns = 0;
 }
 
-static int compare_ns(const void *a, const void *b)
-{
-	const uint64_t *x = a, *y = b;
-
-	return (*x > *y) - (*x < *y);
-}
-
 static double median_ns(struct samples *s)
 {
-	qsort(s->v, s->n, sizeof(s->v[0]), compare_ns);
-	return ((double)s->v[(s->n - 1) / 2] + (double)s->v[s->n / 2]) / 2;
+	const double upper = (double)bench_median_ns(s->v, s->n);
+
+	return ((double)s->v[(s->n - 1) / 2] + upper) / 2;
 }
 
 static struct ibv_qp *ex_qp(struct bench *b)
@@ -192,15 +187,19 @@ static inline __attribute__((always_inline)) int take_rich(struct bench *b, int 
 	return n;
 }
 
-static __attribute__((noinline)) int poll_plain(struct bench *b)
-{
-	return take_plain(b, BATCH, POLL);
-}
-
-static __attribute__((noinline)) int poll_rich(struct bench *b)
-{
-	return take_rich(b, BATCH, POLL);
-}
+/* poll_plain_NAME() and poll_rich_NAME(): all completions of a batch by one call. */
+#define POLLS(name, what)                                                                          \
+	static __attribute__((noinline)) int poll_plain_##name(struct bench *b)                    \
+	{                                                                                          \
+		return take_plain(b, BATCH, what);                                                 \
+	}                                                                                          \
+	static __attribute__((noinline)) int poll_rich_##name(struct bench *b)                     \
+	{                                                                                          \
+		return take_rich(b, BATCH, what);                                                  \
+	}
+POLLS(all, POLL)
+POLLS(opcode, OPCODE)
+POLLS(fields, FIELDS)
 
 static __attribute__((noinline)) int poll_plain_ones(struct bench *b)
 {
@@ -220,35 +219,15 @@ static __attribute__((noinline)) int poll_rich_ones(struct bench *b)
 	return n;
 }
 
-static __attribute__((noinline)) int poll_plain_opcode(struct bench *b)
-{
-	return take_plain(b, BATCH, OPCODE);
-}
-
-static __attribute__((noinline)) int poll_rich_opcode(struct bench *b)
-{
-	return take_rich(b, BATCH, OPCODE);
-}
-
-static __attribute__((noinline)) int poll_plain_fields(struct bench *b)
-{
-	return take_plain(b, BATCH, FIELDS);
-}
-
-static __attribute__((noinline)) int poll_rich_fields(struct bench *b)
-{
-	return take_rich(b, BATCH, FIELDS);
-}
-
 typedef int poll_fn(struct bench *b);
 
 static poll_fn *const polls[][2] = {
-	[POST] = {poll_plain, poll_plain},
+	[POST] = {poll_plain_all, poll_plain_all},
 	[ONE] = {poll_plain_ones, poll_rich_ones},
-	[POLL] = {poll_plain, poll_rich},
+	[POLL] = {poll_plain_all, poll_rich_all},
 	[OPCODE] = {poll_plain_opcode, poll_rich_opcode},
 	[FIELDS] = {poll_plain_fields, poll_rich_fields},
-	[STAMPS] = {poll_plain, poll_rich},
+	[STAMPS] = {poll_plain_all, poll_rich_all},
 };
 
 /* Post and take a batch of one kind, and time the part under test. */
@@ -274,7 +253,7 @@ static void take_turn(struct bench *b, bool rich, enum what what, struct samples
 	if (what != POST && n == BATCH)
 		add_sample(h, t1 - t0);
 	while (n < BATCH)
-		n += poll_plain(b);
+		n += poll_plain_all(b);
 }
 
 /* Return the time of a turn's two readings of the clock with nothing between them. */

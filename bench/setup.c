@@ -16,6 +16,12 @@
 #include <unistd.h>
 #include "usage.h"
 
+static void make_cq(struct vt *t)
+{
+	t->cq = ibv_create_cq(t->ctx, 64, NULL, NULL, 0);
+	CHECK(t->cq, "create_cq: %s", strerror(errno));
+}
+
 static void make_qps(struct vt *t, int n)
 {
 	struct vt_opt o = {.sge = 1, .send_wr = 16, .recv_wr = 16};
@@ -46,8 +52,7 @@ static int setup_time(void)
 	list = list_devices(&n);
 	start = bench_seconds();
 	vt_open_from(&t, list, n);
-	t.cq = ibv_create_cq(t.ctx, 64, NULL, NULL, 0);
-	CHECK(t.cq, "create_cq: %s", strerror(errno));
+	make_cq(&t);
 	make_qps(&t, 2);
 	printf("%.1f\n", (bench_seconds() - start) * 1e6);
 	ibv_free_device_list(list);
@@ -86,8 +91,7 @@ static int setup_memory(int qps)
 	long before;
 
 	vt_open(&t);
-	t.cq = ibv_create_cq(t.ctx, 64, NULL, NULL, 0);
-	CHECK(t.cq, "create_cq: %s", strerror(errno));
+	make_cq(&t);
 	make_qps(&t, 2);
 	before = rss_bytes();
 	make_qps(&t, qps);
@@ -102,8 +106,7 @@ static int setup_idle(int qps, int seconds)
 	struct usage from = {0}, to = {0};
 
 	vt_open(&t);
-	t.cq = ibv_create_cq(t.ctx, 64, NULL, NULL, 0);
-	CHECK(t.cq, "create_cq: %s", strerror(errno));
+	make_cq(&t);
 	make_qps(&t, qps);
 	nanosleep(&settle, NULL);
 	usage_add(&from, getpid());
@@ -121,8 +124,7 @@ static int setup_rate(int pairs)
 	double start;
 
 	vt_open(&t);
-	t.cq = ibv_create_cq(t.ctx, 64, NULL, NULL, 0);
-	CHECK(t.cq, "create_cq: %s", strerror(errno));
+	make_cq(&t);
 	make_qps(&t, 2);
 	start = bench_seconds();
 	make_qps(&t, 2 * pairs);
