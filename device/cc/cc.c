@@ -283,42 +283,32 @@ bool dpa_cc_custom(struct dpa_hw_qp *qp, uint32_t header[DPA_PCC_HEADER], uint8_
 	return dpa_board_pcc_header(qp->hw->board, f->image, flow_of(f), header);
 }
 
-/* One writer: the holder of the QP's lock. */
-static void add_to_count(_Atomic uint32_t *to, uint32_t n)
-{
-	atomic_store_explicit(to, atomic_load_explicit(to, memory_order_relaxed) + n,
-			      memory_order_relaxed);
-}
-
-static void add_long(_Atomic uint64_t *to, uint64_t n)
-{
-	atomic_store_explicit(to, atomic_load_explicit(to, memory_order_relaxed) + n,
-			      memory_order_relaxed);
-}
-
 static void record_rtt(struct dpa_board_pcc_flow *f, uint64_t rtt)
 {
 	uint32_t ns = rtt < UINT32_MAX ? (uint32_t)rtt : UINT32_MAX;
 
-	add_long(&f->rtt_sum, ns);
-	add_to_count(&f->rtt_num, 1);
+	dpa_count_add(&f->rtt_sum, ns);
+	dpa_count_add(&f->rtt_num, 1);
 	if (ns > atomic_load_explicit(&f->rtt_max, memory_order_relaxed))
 		atomic_store_explicit(&f->rtt_max, ns, memory_order_relaxed);
 }
 
-/* ACKs give round trips where the flow has no probes: they wait for more than the path. */
+/*
+ * ACKs give round trips where the flow has no probes: they wait for more than the path. Context: the QP's
+ * lock. Its holder is the only writer of the record.
+ */
 static void record_event(struct dpa_hw_qp *qp, const struct dpa_pcc_event *ev)
 {
 	struct dpa_board_pcc_flow *f = qp->cc.record;
 
 	if (ev->type == DPA_PCC_SENT)
-		add_long(&f->bytes, ev->bytes);
+		dpa_count_add(&f->bytes, ev->bytes);
 	else if (ev->type == DPA_PCC_CNP)
-		add_to_count(&f->cnps, 1);
+		dpa_count_add(&f->cnps, 1);
 	else if (ev->type == DPA_PCC_LOSS || ev->type == DPA_PCC_TIMEOUT)
-		add_to_count(&f->losses, 1);
+		dpa_count_add(&f->losses, 1);
 	else if (ev->type == DPA_PCC_ACK)
-		add_to_count(&f->acks, 1);
+		dpa_count_add(&f->acks, 1);
 	if (ev->rtt_ns && (ev->type == DPA_PCC_RTT || !qp->probe.num))
 		record_rtt(f, ev->rtt_ns);
 	atomic_store_explicit(&f->rate, qp->pcc.rate, memory_order_relaxed);
@@ -334,7 +324,7 @@ void dpa_cc_marked(struct dpa_hw_qp *qp)
 	if (!qp->cc.record)
 		qp->cc.record = dpa_board_pcc_flow_begin(qp->hw->board, qp->qpn);
 	if (qp->cc.record)
-		add_to_count(&qp->cc.record->marked, 1);
+		dpa_count_add(&qp->cc.record->marked, 1);
 }
 
 static void count_event(struct dpa_hw_qp *qp, const struct dpa_pcc_event *ev)

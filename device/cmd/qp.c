@@ -214,10 +214,10 @@ int dpa_hw_destroy_qp(struct dpa_hw_qp *qp)
 	qp->tag_sq = NULL;
 	if (qp->info)
 		__atomic_store_n(&qp->info->qpn, 0, __ATOMIC_RELEASE);
-	dpa_stat_add(&hw->qps.gone_doorbells,
-		     __atomic_load_n(&qp->slot->doorbells, __ATOMIC_RELAXED));
-	dpa_stat_add(&hw->qps.gone_blueflames,
-		     __atomic_load_n(&qp->slot->blueflames, __ATOMIC_RELAXED));
+	dpa_count_add(&hw->qps.gone_doorbells,
+		      __atomic_load_n(&qp->slot->doorbells, __ATOMIC_RELAXED));
+	dpa_count_add(&hw->qps.gone_blueflames,
+		      __atomic_load_n(&qp->slot->blueflames, __ATOMIC_RELAXED));
 	qp->slot = NULL;
 	dpa_board_uar_free(hw->board, qp->uar.page, qp->uar.slot);
 	qp->dbrec = NULL;

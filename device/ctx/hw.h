@@ -19,6 +19,7 @@
 #include "port/port.h"
 #include "util/backoff.h"
 #include "util/clock.h"
+#include "util/count.h"
 #include "util/lock.h"
 
 #define DPA_HOT_LANES  8
@@ -354,16 +355,7 @@ void dpa_log(struct dpa_hw *hw, int level, const char *fmt, ...)
 static inline void dpa_count(struct dpa_hw *hw, enum dpa_counter c, uint64_t n)
 {
 	/* Concurrent threads may lose a count; a lost count is not worth a locked add. */
-	_Atomic uint64_t *p = &hw->cnt[c];
-
-	atomic_store_explicit(p, atomic_load_explicit(p, memory_order_relaxed) + n,
-			      memory_order_relaxed);
-}
-
-static inline void dpa_stat_add(_Atomic uint64_t *c, uint64_t n)
-{
-	atomic_store_explicit(c, atomic_load_explicit(c, memory_order_relaxed) + n,
-			      memory_order_relaxed);
+	dpa_count_add(&hw->cnt[c], n);
 }
 
 /*

@@ -65,19 +65,13 @@ static void new_epoch(struct dpa_hw_qp *qp)
 				  memory_order_seq_cst);
 }
 
-static void add_bytes(_Atomic uint64_t *c, uint64_t n)
-{
-	atomic_store_explicit(c, atomic_load_explicit(c, memory_order_relaxed) + n,
-			      memory_order_relaxed);
-}
-
 /* A message that moved bytes, or could: not a local operation, and not one that failed. */
 static void meter_done(struct dpa_hw_qp *qp, const struct dpa_wqe_ctrl *c, const struct dpa_cqe *e)
 {
 	if ((e && e->status) || c->opcode == DPA_OP_LOCAL_INV || c->opcode == DPA_OP_BIND_MW)
 		return;
-	dpa_meter_add(&qp->meter.tx_msgs, 1);
-	add_bytes(&qp->meter.tx_bytes, dpa_op_is_atomic(c->opcode) ? 8 : c->length);
+	dpa_count_add(&qp->meter.tx_msgs, 1);
+	dpa_count_add(&qp->meter.tx_bytes, dpa_op_is_atomic(c->opcode) ? 8 : c->length);
 }
 
 void dpa_qp_note_done(struct dpa_hw_qp *qp, uint32_t psns, const struct dpa_cqe *e)
@@ -93,8 +87,8 @@ void dpa_qp_note_done(struct dpa_hw_qp *qp, uint32_t psns, const struct dpa_cqe 
 
 void dpa_qp_meter_rx(struct dpa_hw_qp *qp, uint32_t msgs, uint64_t bytes)
 {
-	dpa_meter_add(&qp->meter.rx_msgs, msgs);
-	add_bytes(&qp->meter.rx_bytes, bytes);
+	dpa_count_add(&qp->meter.rx_msgs, msgs);
+	dpa_count_add(&qp->meter.rx_bytes, bytes);
 }
 
 void dpa_qp_meter_error(struct dpa_hw_qp *qp, uint8_t status, uint32_t syndrome)

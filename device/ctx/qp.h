@@ -12,6 +12,7 @@
 #include "board/board.h"
 #include "pcc/dcqcn.h"
 #include "pcc/rtt.h"
+#include "util/count.h"
 #include "util/lock.h"
 
 #define DPA_LANES     4u /* rings from a process to another; a QP uses one of them */
@@ -485,12 +486,6 @@ struct dpa_hw_qp {
 		bool straight; /* UC: the last one came by no other process: frame.c */
 	} id;
 } __attribute__((aligned(2 * DPA_CACHE_LINE)));
-
-static inline void dpa_meter_add(_Atomic uint32_t *c, uint32_t n)
-{
-	atomic_store_explicit(c, atomic_load_explicit(c, memory_order_relaxed) + n,
-			      memory_order_relaxed);
-}
 
 /*
  * A WQE completes, as dpa_wqe_done() has it: the timeline's point, and the meter.

@@ -69,12 +69,12 @@ static void count_rx(struct dpa_rx *rx, const struct dpa_slot *s)
 {
 	uint16_t p = dpa_op_props(s->opcode);
 
-	dpa_stat_add(&rx->stat.packets, 1);
-	dpa_stat_add(&rx->stat.bytes, s->len);
+	dpa_count_add(&rx->stat.packets, 1);
+	dpa_count_add(&rx->stat.bytes, s->len);
 	if ((p & (DPA_OPP_SEND | DPA_OPP_END)) == (DPA_OPP_SEND | DPA_OPP_END))
-		dpa_stat_add(&rx->stat.sends, 1);
+		dpa_count_add(&rx->stat.sends, 1);
 	else if ((p & (DPA_OPP_WRITE | DPA_OPP_END)) == (DPA_OPP_WRITE | DPA_OPP_END))
-		dpa_stat_add(&rx->stat.writes, 1);
+		dpa_count_add(&rx->stat.writes, 1);
 }
 
 /* Returns the QP of a packet, locked; unlocks `cur` if that is another QP. */
@@ -243,9 +243,9 @@ static bool drain_writes(struct dpa_rx *rx, struct dpa_slot s, struct dpa_hw_qp 
 		return false;
 	t->slots = n;
 	t->dnext = dnext[n - 1];
-	dpa_stat_add(&rx->stat.packets, n);
-	dpa_stat_add(&rx->stat.bytes, w.bytes);
-	dpa_stat_add(&rx->stat.writes, n);
+	dpa_count_add(&rx->stat.packets, n);
+	dpa_count_add(&rx->stat.bytes, w.bytes);
+	dpa_count_add(&rx->stat.writes, n);
 	return true;
 }
 
@@ -280,9 +280,7 @@ static void settle_owner(struct dpa_rx *rx, uintptr_t home)
 	}
 	if (before != after)
 		atomic_store_explicit(&rx->owner, after, memory_order_relaxed);
-	atomic_store_explicit(&rx->drains,
-			      atomic_load_explicit(&rx->drains, memory_order_relaxed) + 1,
-			      memory_order_relaxed);
+	dpa_count_add(&rx->drains, 1);
 }
 
 static inline void expect_one(const struct dpa_hw *hw, uint32_t dqpn)

@@ -216,7 +216,7 @@ static bool to_tool(struct dpa_capture *c, uint32_t n)
 
 	if (used > DPA_CAPTURE_RING || DPA_CAPTURE_RING - used < n) {
 		c->lost++;
-		dpa_stat_add(&r->lost, 1);
+		dpa_count_add(&r->lost, 1);
 		dpa_count(c->hw, DPA_CNT_capture_lost, 1);
 		return false;
 	}
@@ -263,7 +263,7 @@ void dpa_capture_frame(struct dpa_capture *c, enum dpa_inspect_at at, const stru
 		if (c->file.fd >= 0)
 			write_block_to_file(c, n);
 		if (c->ring && to_tool(c, n)) {
-			dpa_stat_add(&c->ring->packets, 1);
+			dpa_count_add(&c->ring->packets, 1);
 			c->lost = 0;
 		}
 	} else { /* exceeds every packet */

@@ -158,12 +158,12 @@ void dpa_wire_count_rx(struct dpa_hw *hw, const struct dpa_slot *s, uint32_t pac
 
 	if (!w)
 		return;
-	dpa_stat_add(&w->rx_stat.packets, packets);
-	dpa_stat_add(&w->rx_stat.bytes, s->len);
+	dpa_count_add(&w->rx_stat.packets, packets);
+	dpa_count_add(&w->rx_stat.bytes, s->len);
 	if ((p & (DPA_OPP_SEND | DPA_OPP_END)) == (DPA_OPP_SEND | DPA_OPP_END))
-		dpa_stat_add(&w->rx_stat.sends, 1);
+		dpa_count_add(&w->rx_stat.sends, 1);
 	else if ((p & (DPA_OPP_WRITE | DPA_OPP_END)) == (DPA_OPP_WRITE | DPA_OPP_END))
-		dpa_stat_add(&w->rx_stat.writes, 1);
+		dpa_count_add(&w->rx_stat.writes, 1);
 }
 
 /*

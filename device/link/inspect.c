@@ -86,10 +86,8 @@ static void record_queue(struct dpa_hw *hw, uint64_t queued)
 		q = hw->insp->queue = dpa_board_pcc_queue_mine(hw->board);
 	if (!q)
 		return;
-	atomic_store_explicit(&q->sum, atomic_load_explicit(&q->sum, memory_order_relaxed) + queued,
-			      memory_order_relaxed);
-	atomic_store_explicit(&q->num, atomic_load_explicit(&q->num, memory_order_relaxed) + 1,
-			      memory_order_relaxed);
+	dpa_count_add(&q->sum, queued);
+	dpa_count_add(&q->num, 1);
 	if (queued > atomic_load_explicit(&q->max, memory_order_relaxed))
 		atomic_store_explicit(&q->max, queued, memory_order_relaxed);
 }

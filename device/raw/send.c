@@ -41,9 +41,9 @@ static bool put_frame(struct dpa_hw_qp *qp, struct dpa_tx *tx, const struct dpa_
 	if (s) {
 		((struct dpa_ext *)s->ext)->flow_tag = to->tag;
 		memcpy(data, frame, n);
-		dpa_stat_add(&tx->stat.packets, 1);
-		dpa_stat_add(&tx->stat.bytes, n);
-		dpa_stat_add(&tx->stat.sends, 1);
+		dpa_count_add(&tx->stat.packets, 1);
+		dpa_count_add(&tx->stat.bytes, n);
+		dpa_count_add(&tx->stat.sends, 1);
 		dpa_lane_publish(tx, s);
 	}
 	dpa_spin_unlock(&tx->lock);

@@ -140,7 +140,7 @@ void dpa_seek(struct dpa_hw_qp *qp, uint32_t psn)
 	const struct dpa_wqe_ctrl *c;
 
 	if (dpa_psn_diff(psn, r->send_psn) < 0) {
-		dpa_meter_add(&qp->meter.again, (r->send_psn - psn) & DPA_PSN_MASK);
+		dpa_count_add(&qp->meter.again, (r->send_psn - psn) & DPA_PSN_MASK);
 		if (dpa_trace_is_on())
 			dpa_trace_event(DPA_TRACE_REWIND, 0, 0, qp->qpn, psn, r->send_psn, 0);
 	}

@@ -15,6 +15,7 @@
 #endif
 #include "trace/trace.h"
 #include "util/clock.h"
+#include "util/count.h"
 #include "util/lock.h"
 #include "util/sys.h"
 
@@ -331,13 +332,6 @@ static void join_timeline(uint32_t gate)
 
 /* --------------------------------------------------------------------- events */
 
-static void count_skipped(uint32_t n)
-{
-	atomic_store_explicit(&me.ring->skipped,
-			      atomic_load_explicit(&me.ring->skipped, memory_order_relaxed) + n,
-			      memory_order_relaxed);
-}
-
 /*
  * True: the event at `now` is not recorded, nor are the next me.skip. A thread that slows down
  * records everything again.
@@ -356,7 +350,7 @@ static bool is_skipped(uint64_t now)
 		me.n = LEAP + 1;
 		me.since = now;
 		me.skip = LEAP;
-		count_skipped(LEAP + 1);
+		dpa_count_add(&me.ring->skipped, LEAP + 1);
 		return true;
 	}
 	if (++me.n >= QUICK) {
@@ -418,9 +412,7 @@ void dpa_trace_put(uint64_t at, struct dpa_trace_words w)
 	if (dpa_unlikely(me.gate & GATE_READER &&
 			 head - atomic_load_explicit(&r->tail, memory_order_relaxed) >=
 				 DPA_TRACE_EVENTS))
-		atomic_store_explicit(&r->lost,
-				      atomic_load_explicit(&r->lost, memory_order_relaxed) + 1,
-				      memory_order_relaxed);
+		dpa_count_add(&r->lost, 1);
 	atomic_store_explicit(&e->w[0], at, memory_order_release);
 	for (int i = 0; i < 3; i++)
 		atomic_store_explicit(&e->w[i + 1], w.w[i], memory_order_release);

@@ -77,7 +77,7 @@ static void rnr_nak(struct dpa_hw_qp *qp, uint32_t psn, uint8_t code)
 	if (qp->slow.wait_timer)
 		return;
 	dpa_count(qp->hw, DPA_CNT_rnr_nak_retry_err, 1);
-	dpa_meter_add(&qp->meter.rnr, 1);
+	dpa_count_add(&qp->meter.rnr, 1);
 	if (qp->attr.rnr_retry != 7) {
 		if (!r->rnr_left) {
 			dpa_req_fail(qp, DPA_CQE_RNR_RETRY_EXC_ERR, DPA_SYN_RNR);

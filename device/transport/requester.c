@@ -75,10 +75,10 @@ DPA_STEP uint8_t last_flags(uint8_t wqe)
 
 DPA_STEP void count_data(struct dpa_tx *tx, uint32_t bytes, bool last, uint16_t props)
 {
-	dpa_stat_add(&tx->stat.packets, 1);
-	dpa_stat_add(&tx->stat.bytes, bytes);
+	dpa_count_add(&tx->stat.packets, 1);
+	dpa_count_add(&tx->stat.bytes, bytes);
 	if (last)
-		dpa_stat_add(props & DPA_OPP_SEND ? &tx->stat.sends : &tx->stat.writes, 1);
+		dpa_count_add(props & DPA_OPP_SEND ? &tx->stat.sends : &tx->stat.writes, 1);
 }
 
 /* The WQE at send_idx, of nbb blocks, is sent completely, up to send_psn. */
@@ -285,8 +285,8 @@ static enum step send_request(struct dpa_hw_qp *qp, uint32_t idx, const struct d
 	}
 	s->flags |= DPA_PKT_ACKREQ;
 	dpa_lane_publish(qp->tx, s);
-	dpa_stat_add(read ? &qp->tx->stat.reads : &qp->tx->stat.atomics, len == c->length);
-	dpa_stat_add(&qp->tx->stat.packets, 1);
+	dpa_count_add(read ? &qp->tx->stat.reads : &qp->tx->stat.atomics, len == c->length);
+	dpa_count_add(&qp->tx->stat.packets, 1);
 	r->rd_out++;
 	if (read && len < c->length) {
 		r->send_off = len;

@@ -307,7 +307,7 @@ static void on_send_write(struct dpa_hw_qp *qp, struct dpa_peer *peer, const str
 		    !take_receive(qp, peer, s, payload)) {
 			r->nak_sent = true;
 			dpa_count(qp->hw, DPA_CNT_rnr_nak_sent, qp->type == DPA_QP_RC);
-			dpa_meter_add(&qp->meter.rnr, qp->type == DPA_QP_RC);
+			dpa_count_add(&qp->meter.rnr, qp->type == DPA_QP_RC);
 			dpa_owe(qp, s->psn, DPA_AETH_RNR | (qp->attr.min_rnr_timer & 0x1f));
 			return;
 		}

@@ -145,9 +145,9 @@ static int ud_packet(struct dpa_hw_qp *qp, struct dpa_tx *tx, uint32_t idx,
 			 c->length);
 	*syn = dpa_gather(qp, idx, c, 0, c->length, data + grh);
 	if (!*syn) {
-		dpa_stat_add(&tx->stat.packets, 1);
-		dpa_stat_add(&tx->stat.bytes, n);
-		dpa_stat_add(&tx->stat.sends, 1);
+		dpa_count_add(&tx->stat.packets, 1);
+		dpa_count_add(&tx->stat.bytes, n);
+		dpa_count_add(&tx->stat.sends, 1);
 		dpa_lane_publish(tx, s);
 	}
 	dpa_spin_unlock(&tx->lock);
