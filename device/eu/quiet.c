@@ -106,35 +106,26 @@ static bool is_metered(struct dpa_hw *hw)
 	return hw->meter.on;
 }
 
-static const struct {
-	bool (*holds)(struct dpa_hw *hw);
-	const char *name;
-} reasons[DPA_UNQUIETS] = {
-	[DPA_QUIET] = {NULL, "quiet"},
-	[DPA_UNQUIET_MOVED] = {has_moved, "packets"},
-	[DPA_UNQUIET_WAITING] = {has_requests, "requests"},
-	[DPA_UNQUIET_TIMER] = {has_timer, "timer"},
-	[DPA_UNQUIET_PEER] = {has_open_peer, "peer"},
-	[DPA_UNQUIET_LISTENER] = {has_no_listener, "descriptors"},
-	[DPA_UNQUIET_WIRE] = {has_wire, "wire"},
-	[DPA_UNQUIET_CM] = {dpa_gsi_is_watching, "rdma_cm"},
-	[DPA_UNQUIET_XRC] = {has_replicas, "XRC"},
-	[DPA_UNQUIET_INSPECT] = {dpa_inspect_wants_ticks, "inspected"},
-	[DPA_UNQUIET_INJECT] = {dpa_inject_wants_ticks, "injections"},
-	[DPA_UNQUIET_METER] = {is_metered, "figures"},
+static bool (*const reasons[DPA_UNQUIETS])(struct dpa_hw *hw) = {
+	[DPA_UNQUIET_MOVED] = has_moved,
+	[DPA_UNQUIET_WAITING] = has_requests,
+	[DPA_UNQUIET_TIMER] = has_timer,
+	[DPA_UNQUIET_PEER] = has_open_peer,
+	[DPA_UNQUIET_LISTENER] = has_no_listener,
+	[DPA_UNQUIET_WIRE] = has_wire,
+	[DPA_UNQUIET_CM] = dpa_gsi_is_watching,
+	[DPA_UNQUIET_XRC] = has_replicas,
+	[DPA_UNQUIET_INSPECT] = dpa_inspect_wants_ticks,
+	[DPA_UNQUIET_INJECT] = dpa_inject_wants_ticks,
+	[DPA_UNQUIET_METER] = is_metered,
 };
 
 enum dpa_unquiet dpa_unquiet(struct dpa_hw *hw)
 {
 	for (uint32_t i = DPA_QUIET + 1; i < DPA_UNQUIETS; i++)
-		if (reasons[i].holds(hw))
+		if (reasons[i](hw))
 			return (enum dpa_unquiet)i;
 	return DPA_QUIET;
-}
-
-const char *dpa_unquiet_name(enum dpa_unquiet why)
-{
-	return (uint32_t)why < DPA_UNQUIETS ? reasons[why].name : "?";
 }
 
 /* ---------------------------------------------------------------- states */

@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include "ctx/hw.h"
 
-/* Why the ticks do not back off. The first reason that holds; names: dpa_unquiet_name(). */
+/* Why the ticks do not back off. The first reason that holds. */
 enum dpa_unquiet {
 	DPA_QUIET,
 	DPA_UNQUIET_MOVED,   /* packets came or went since the last tick */
@@ -28,7 +28,6 @@ enum dpa_unquiet {
 
 /* Return the reason. It makes a system call at most. Context: the progress thread. */
 enum dpa_unquiet dpa_unquiet(struct dpa_hw *hw);
-const char *dpa_unquiet_name(enum dpa_unquiet why);
 /*
  * Return the ns until the next tick: half a second, or more in a quiet process. Call it before each
  * sleep, behind a tick. Context: the progress thread, with its sleep word set.
