@@ -311,7 +311,8 @@ out:
 
 /* --------------------------------------------------------------- look-up */
 
-static const struct dpa_eumgmt_partition *partition_of(const struct dpa_eumgmt *s, uint32_t vhca)
+const struct dpa_eumgmt_partition *dpa_eumgmt_partition_of(const struct dpa_eumgmt *s,
+							   uint32_t vhca)
 {
 	for (uint32_t i = 0; i < s->num_partitions; i++)
 		for (uint32_t k = 0; k < s->partitions[i].num_vhcas; k++)
@@ -323,7 +324,7 @@ static const struct dpa_eumgmt_partition *partition_of(const struct dpa_eumgmt *
 void dpa_eumgmt_select(const struct dpa_eumgmt *state, uint32_t vhca, uint32_t num_eus,
 		       struct dpa_eumgmt_eus *out)
 {
-	const struct dpa_eumgmt_partition *p = partition_of(state, vhca);
+	const struct dpa_eumgmt_partition *p = dpa_eumgmt_partition_of(state, vhca);
 
 	memset(out, 0, sizeof(*out));
 	for (uint32_t eu = 0; eu < num_eus && eu < DPA_EUMGMT_EUS; eu++)

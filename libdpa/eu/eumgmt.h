@@ -105,6 +105,9 @@ int dpa_eumgmt_lock(const char *board);
 int dpa_eumgmt_save(const char *board, const struct dpa_eumgmt *state);
 void dpa_eumgmt_unlock(int lock);
 
+/* Find the partition of a function. NULL: the default partition. */
+const struct dpa_eumgmt_partition *dpa_eumgmt_partition_of(const struct dpa_eumgmt *s,
+							   uint32_t vhca);
 /* Select the EUs of a function, as dpa_eumgmt_lookup(). */
 void dpa_eumgmt_select(const struct dpa_eumgmt *state, uint32_t vhca, uint32_t num_eus,
 		       struct dpa_eumgmt_eus *out);

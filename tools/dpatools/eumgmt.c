@@ -193,15 +193,6 @@ uint32_t groups_left(const struct dpa_eumgmt *s)
 	return used < DPA_EUMGMT_GROUPS ? DPA_EUMGMT_GROUPS - used : 0;
 }
 
-struct dpa_eumgmt_partition *partition_of(struct dpa_eumgmt *s, uint32_t vhca)
-{
-	for (uint32_t i = 0; i < s->num_partitions; i++)
-		for (uint32_t k = 0; k < s->partitions[i].num_vhcas; k++)
-			if (s->partitions[i].vhcas[k] == vhca)
-				return &s->partitions[i];
-	return NULL;
-}
-
 void parse_range(const char *text, struct dpal_eu_set *set)
 {
 	if (!dpal_eu_set_parse(text, NUM_EUS, set))

@@ -22,8 +22,6 @@ eumgmt_fn partition_info, partition_create, partition_destroy, partition_query;
 
 /* Return how many more may exist; groups and partitions share the limit. */
 uint32_t groups_left(const struct dpa_eumgmt *s);
-/* Find the partition of a function. NULL: the default partition. */
-struct dpa_eumgmt_partition *partition_of(struct dpa_eumgmt *s, uint32_t vhca);
 void parse_range(const char *text, struct dpal_eu_set *set);
 bool set_overlaps(const struct dpal_eu_set *a, const struct dpal_eu_set *b);
 bool set_within(const struct dpal_eu_set *a, const struct dpal_eu_set *b);

@@ -7,7 +7,7 @@
 
 static uint32_t own_partition(const struct args *a, struct dpa_eumgmt *s)
 {
-	struct dpa_eumgmt_partition *p = partition_of(s, a->vhca);
+	const struct dpa_eumgmt_partition *p = dpa_eumgmt_partition_of(s, a->vhca);
 
 	return p ? p->id : 0;
 }
@@ -110,7 +110,7 @@ static uint32_t free_group_id(const struct dpa_eumgmt *s)
 static struct dpa_eumgmt_group *add_eu_group(const struct args *a, struct dpa_eumgmt *s,
 					     const char *name, const char *range)
 {
-	struct dpa_eumgmt_partition *p = partition_of(s, a->vhca);
+	const struct dpa_eumgmt_partition *p = dpa_eumgmt_partition_of(s, a->vhca);
 	struct dpa_eumgmt_group g = {.id = free_group_id(s), .partition = p ? p->id : 0};
 
 	check_name(name);

@@ -63,9 +63,9 @@ static void parse_vhca_list(const char *list, struct dpa_eumgmt_partition *p)
 static void check_new(struct dpa_eumgmt *s, const struct dpa_eumgmt_partition *p)
 {
 	for (uint32_t i = 0; i < p->num_vhcas; i++)
-		if (partition_of(s, p->vhcas[i]))
+		if (dpa_eumgmt_partition_of(s, p->vhcas[i]))
 			tool_die(EXIT_FAIL, "VHCA %u is in partition %u", p->vhcas[i],
-				 partition_of(s, p->vhcas[i])->id);
+				 dpa_eumgmt_partition_of(s, p->vhcas[i])->id);
 	for (uint32_t i = 0; i < s->num_partitions; i++)
 		if (set_overlaps(&s->partitions[i].eus, &p->eus))
 			tool_die(EXIT_FAIL, "EUs of the range are in partition %u",
