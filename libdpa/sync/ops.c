@@ -40,28 +40,15 @@ void dpa_op_sync_event_update(uint64_t se, uint64_t value, uint32_t add)
 	dpal_eu_op_end(eu);
 }
 
-struct sleeper {
-	struct dpa_se_watch watch;
-	_Atomic uint32_t woken; /* futex */
-};
-
-static void wake_activation(struct dpa_se_watch *w)
-{
-	struct sleeper *s = container_of(w, struct sleeper, watch);
-
-	atomic_store_explicit(&s->woken, 1, memory_order_release);
-	dpa_futex_wake(&s->woken, 1);
-}
-
 /*
  * Sleep until an update wakes it, or for one millisecond. The caller holds a reference to the
  * event; the handle is not used.
  */
 static void sleep_on(struct doca_sync_event *e, uint64_t value, uint64_t mask)
 {
-	struct sleeper s = {.woken = 0};
+	struct dpa_se_sleeper s = {.woken = 0};
 
-	if (dpa_se_watch(&s.watch, e, DPA_SE_GT, value, mask, wake_activation))
+	if (dpa_se_watch(&s.watch, e, DPA_SE_GT, value, mask, dpa_se_wake_sleeper))
 		return;
 	if (!atomic_load_explicit(&s.woken, memory_order_acquire))
 		dpa_futex_wait(&s.woken, 0, SLEEP_MS);

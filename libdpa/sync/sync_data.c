@@ -43,17 +43,12 @@ doca_error_t doca_sync_event_update_set(struct doca_sync_event *event, uint64_t 
 
 /* -------------------------------------------------------------------- waits */
 
-struct wait {
-	struct dpa_se_watch watch;
-	_Atomic uint32_t woken; /* futex */
-};
-
-static void wake_waiter(struct dpa_se_watch *w)
+void dpa_se_wake_sleeper(struct dpa_se_watch *w)
 {
-	struct wait *wait = container_of(w, struct wait, watch);
+	struct dpa_se_sleeper *s = container_of(w, struct dpa_se_sleeper, watch);
 
-	atomic_store_explicit(&wait->woken, 1, memory_order_release);
-	dpa_futex_wake(&wait->woken, 1); /* only the address is used: the waiter may be gone */
+	atomic_store_explicit(&s->woken, 1, memory_order_release);
+	dpa_futex_wake(&s->woken, 1); /* only the address is used: the waiter may be gone */
 }
 
 static bool value_holds(const struct doca_sync_event *se, enum dpa_se_cond cond, uint64_t value,
@@ -81,7 +76,7 @@ static void drive_event(const struct doca_sync_event *se)
 static doca_error_t wait_for_value(struct doca_sync_event *se, enum dpa_se_cond cond,
 				   uint64_t value, uint64_t mask, int spins)
 {
-	struct wait wait = {.woken = 0};
+	struct dpa_se_sleeper wait = {.woken = 0};
 
 	if (!is_event_started(se))
 		return DOCA_ERROR_INVALID_VALUE;
@@ -92,7 +87,7 @@ static doca_error_t wait_for_value(struct doca_sync_event *se, enum dpa_se_cond 
 		if (i >= spins)
 			sched_yield();
 	}
-	if (dpa_se_watch(&wait.watch, se, cond, value, mask, wake_waiter)) {
+	if (dpa_se_watch(&wait.watch, se, cond, value, mask, dpa_se_wake_sleeper)) {
 		while (!value_holds(se, cond, value, mask)) /* no poller is available */
 			sched_yield();
 		return DOCA_SUCCESS;

@@ -114,6 +114,13 @@ int dpa_se_watch(struct dpa_se_watch *w, struct doca_sync_event *se, enum dpa_se
  */
 bool dpa_se_watch_cancel(struct dpa_se_watch *w);
 
+/* A thread that sleeps until its condition has held: `fn` of the watch is dpa_se_wake_sleeper(). */
+struct dpa_se_sleeper {
+	struct dpa_se_watch watch;
+	_Atomic uint32_t woken; /* futex */
+};
+void dpa_se_wake_sleeper(struct dpa_se_watch *w);
+
 /* ----------------------------------------------------- for the module itself */
 
 enum {
