@@ -86,10 +86,7 @@ doca_error_t doca_ctx_stop(struct doca_ctx *ctx)
 
 doca_error_t doca_ctx_get_num_inflight_tasks(const struct doca_ctx *ctx, size_t *num_inflight_tasks)
 {
-	if (!dpa_live(ctx) || !num_inflight_tasks)
-		return DOCA_ERROR_INVALID_VALUE;
-	*num_inflight_tasks = ctx->inflight;
-	return DOCA_SUCCESS;
+	DPA_RETURN_VALUE(ctx, num_inflight_tasks, ctx->inflight);
 }
 
 doca_error_t doca_ctx_set_user_data(struct doca_ctx *ctx, union doca_data user_data)
@@ -102,10 +99,7 @@ doca_error_t doca_ctx_set_user_data(struct doca_ctx *ctx, union doca_data user_d
 
 doca_error_t doca_ctx_get_user_data(const struct doca_ctx *ctx, union doca_data *user_data)
 {
-	if (!dpa_live(ctx) || !user_data)
-		return DOCA_ERROR_INVALID_VALUE;
-	*user_data = ctx->user_data;
-	return DOCA_SUCCESS;
+	DPA_RETURN_VALUE(ctx, user_data, ctx->user_data);
 }
 
 doca_error_t doca_ctx_set_state_changed_cb(struct doca_ctx *ctx,
@@ -119,10 +113,7 @@ doca_error_t doca_ctx_set_state_changed_cb(struct doca_ctx *ctx,
 
 doca_error_t doca_ctx_get_state(const struct doca_ctx *ctx, enum doca_ctx_states *state)
 {
-	if (!dpa_live(ctx) || !state)
-		return DOCA_ERROR_INVALID_VALUE;
-	*state = ctx->state;
-	return DOCA_SUCCESS;
+	DPA_RETURN_VALUE(ctx, state, ctx->state);
 }
 
 void doca_ctx_flush_tasks(struct doca_ctx *ctx)

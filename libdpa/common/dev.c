@@ -292,8 +292,5 @@ doca_error_t doca_dpa_cap_is_supported(const struct doca_devinfo *devinfo)
 
 doca_error_t dpa_dev_get_ibv_context(struct doca_dev *dev, struct ibv_context **ctx)
 {
-	if (!dpa_live(dev) || !ctx)
-		return DOCA_ERROR_INVALID_VALUE;
-	*ctx = dev->ctx;
-	return DOCA_SUCCESS;
+	DPA_RETURN_VALUE(dev, ctx, dev->ctx);
 }

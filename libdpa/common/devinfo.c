@@ -238,10 +238,7 @@ doca_error_t doca_devinfo_get_active_rate(const struct doca_devinfo *devinfo, ui
 
 static doca_error_t answer_no(const struct doca_devinfo *devinfo, uint8_t *answer)
 {
-	if (!dpa_live(devinfo) || !answer)
-		return DOCA_ERROR_INVALID_VALUE;
-	*answer = 0;
-	return DOCA_SUCCESS;
+	DPA_RETURN_VALUE(devinfo, answer, 0);
 }
 
 doca_error_t doca_devinfo_cap_is_hotplug_manager_supported(const struct doca_devinfo *devinfo,

@@ -149,10 +149,7 @@ doca_error_t doca_mmap_set_max_num_devices(struct doca_mmap *mmap, uint32_t max_
 
 doca_error_t doca_mmap_get_max_num_devices(const struct doca_mmap *mmap, uint32_t *max_num_devices)
 {
-	if (!dpa_live(mmap) || !max_num_devices)
-		return DOCA_ERROR_INVALID_VALUE;
-	*max_num_devices = mmap->max_devs;
-	return DOCA_SUCCESS;
+	DPA_RETURN_VALUE(mmap, max_num_devices, mmap->max_devs);
 }
 
 /* --------------------------------------------------------------- the rest */
@@ -193,10 +190,7 @@ doca_error_t doca_mmap_set_user_data(struct doca_mmap *mmap, union doca_data use
 
 doca_error_t doca_mmap_get_user_data(const struct doca_mmap *mmap, union doca_data *user_data)
 {
-	if (!dpa_live(mmap) || !user_data)
-		return DOCA_ERROR_INVALID_VALUE;
-	*user_data = mmap->user_data;
-	return DOCA_SUCCESS;
+	DPA_RETURN_VALUE(mmap, user_data, mmap->user_data);
 }
 
 doca_error_t doca_mmap_get_num_bufs(const struct doca_mmap *mmap, uint32_t *num_bufs)
@@ -221,10 +215,7 @@ doca_error_t doca_mmap_get_exported(const struct doca_mmap *mmap, uint8_t *expor
 
 doca_error_t doca_mmap_get_from_export(const struct doca_mmap *mmap, uint8_t *from_export)
 {
-	if (!dpa_live(mmap) || !from_export)
-		return DOCA_ERROR_INVALID_VALUE;
-	*from_export = mmap->source == MMAP_EXPORT;
-	return DOCA_SUCCESS;
+	DPA_RETURN_VALUE(mmap, from_export, mmap->source == MMAP_EXPORT);
 }
 
 doca_error_t doca_mmap_enable_thread_safety(struct doca_mmap *mmap)
@@ -238,10 +229,7 @@ doca_error_t doca_mmap_enable_thread_safety(struct doca_mmap *mmap)
 doca_error_t doca_mmap_cap_is_export_pci_supported(const struct doca_devinfo *devinfo,
 						   uint8_t *mmap_export)
 {
-	if (!dpa_live(devinfo) || !mmap_export)
-		return DOCA_ERROR_INVALID_VALUE;
-	*mmap_export = devinfo->is_dpa;
-	return DOCA_SUCCESS;
+	DPA_RETURN_VALUE(devinfo, mmap_export, devinfo->is_dpa);
 }
 
 doca_error_t doca_mmap_cap_is_create_from_export_pci_supported(const struct doca_devinfo *devinfo,

@@ -94,10 +94,7 @@ void dpa_pe_disconnect(struct doca_ctx *ctx)
 doca_error_t doca_pe_get_notification_handle(const struct doca_pe *pe,
 					     doca_notification_handle_t *handle)
 {
-	if (!dpa_live(pe) || !handle)
-		return DOCA_ERROR_INVALID_VALUE;
-	*handle = pe->fd;
-	return DOCA_SUCCESS;
+	DPA_RETURN_VALUE(pe, handle, pe->fd);
 }
 
 doca_error_t doca_pe_set_notification_handle(struct doca_pe *pe, doca_notification_handle_t handle,

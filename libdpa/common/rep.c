@@ -219,28 +219,19 @@ uint32_t dpa_rep_function(const struct doca_devinfo_rep *devinfo_rep)
 doca_error_t doca_devinfo_rep_get_pci_func_type(const struct doca_devinfo_rep *devinfo_rep,
 						enum doca_pci_func_type *pci_func_type)
 {
-	if (!dpa_live(devinfo_rep) || !pci_func_type)
-		return DOCA_ERROR_INVALID_VALUE;
-	*pci_func_type = DOCA_PCI_FUNC_TYPE_SF;
-	return DOCA_SUCCESS;
+	DPA_RETURN_VALUE(devinfo_rep, pci_func_type, DOCA_PCI_FUNC_TYPE_SF);
 }
 
 doca_error_t doca_devinfo_rep_get_vhca_id(const struct doca_devinfo_rep *devinfo_rep,
 					  uint16_t *vhca_id)
 {
-	if (!dpa_live(devinfo_rep) || !vhca_id)
-		return DOCA_ERROR_INVALID_VALUE;
-	*vhca_id = (uint16_t)dpa_rep_function(devinfo_rep);
-	return DOCA_SUCCESS;
+	DPA_RETURN_VALUE(devinfo_rep, vhca_id, (uint16_t)dpa_rep_function(devinfo_rep));
 }
 
 doca_error_t doca_devinfo_rep_get_is_hotplug(const struct doca_devinfo_rep *devinfo_rep,
 					     uint8_t *is_hotplug)
 {
-	if (!dpa_live(devinfo_rep) || !is_hotplug)
-		return DOCA_ERROR_INVALID_VALUE;
-	*is_hotplug = 0;
-	return DOCA_SUCCESS;
+	DPA_RETURN_VALUE(devinfo_rep, is_hotplug, 0);
 }
 
 doca_error_t doca_devinfo_rep_get_iface_name(const struct doca_devinfo_rep *devinfo_rep,

@@ -218,10 +218,7 @@ doca_error_t doca_dma_cap_task_memcpy_is_supported(const struct doca_devinfo *de
 
 doca_error_t doca_dma_cap_get_max_num_tasks(struct doca_dma *dma, uint32_t *max_num_tasks)
 {
-	if (!dpa_live(dma) || !max_num_tasks)
-		return DOCA_ERROR_INVALID_VALUE;
-	*max_num_tasks = DPA_DMA_MAX_TASKS;
-	return DOCA_SUCCESS;
+	DPA_RETURN_VALUE(dma, max_num_tasks, DPA_DMA_MAX_TASKS);
 }
 
 doca_error_t doca_dma_cap_task_memcpy_get_max_buf_list_len(const struct doca_devinfo *devinfo,

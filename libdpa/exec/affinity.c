@@ -51,10 +51,8 @@ static void eus_of(const struct doca_dpa *dpa, struct dpa_eumgmt_eus *eus)
 
 doca_error_t doca_dpa_get_core_num(struct doca_dpa *dpa, unsigned int *num_cores)
 {
-	if (!dpa_live(dpa) || !num_cores)
-		return DOCA_ERROR_INVALID_VALUE;
-	*num_cores = (dpa_hwif_num_eus(dpa->dev->ctx) + EUS_PER_CORE - 1) / EUS_PER_CORE;
-	return DOCA_SUCCESS;
+	DPA_RETURN_VALUE(dpa, num_cores,
+			 (dpa_hwif_num_eus(dpa->dev->ctx) + EUS_PER_CORE - 1) / EUS_PER_CORE);
 }
 
 doca_error_t doca_dpa_get_num_eus_per_core(struct doca_dpa *dpa, unsigned int *eus_per_core)
@@ -202,8 +200,5 @@ doca_error_t doca_dpa_thread_set_affinity(struct doca_dpa_thread *dpa_thread,
 doca_error_t doca_dpa_thread_get_affinity(struct doca_dpa_thread *dpa_thread,
 					  const struct doca_dpa_eu_affinity **affinity)
 {
-	if (!dpa_live(dpa_thread) || !affinity)
-		return DOCA_ERROR_INVALID_VALUE;
-	*affinity = dpa_thread->affinity;
-	return DOCA_SUCCESS;
+	DPA_RETURN_VALUE(dpa_thread, affinity, dpa_thread->affinity);
 }

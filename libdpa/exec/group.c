@@ -70,10 +70,7 @@ doca_error_t doca_dpa_thread_group_destroy(struct doca_dpa_tg *tg)
 doca_error_t doca_dpa_thread_group_get_num_threads(struct doca_dpa_tg *tg,
 						   unsigned int *num_threads)
 {
-	if (!dpa_live(tg) || !num_threads)
-		return DOCA_ERROR_INVALID_VALUE;
-	*num_threads = tg->num;
-	return DOCA_SUCCESS;
+	DPA_RETURN_VALUE(tg, num_threads, tg->num);
 }
 
 doca_error_t doca_dpa_thread_group_set_thread(struct doca_dpa_tg *tg,

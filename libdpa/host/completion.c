@@ -122,10 +122,7 @@ doca_error_t doca_dpa_completion_destroy(struct doca_dpa_completion *dpa_comp)
 doca_error_t doca_dpa_completion_get_queue_size(struct doca_dpa_completion *dpa_comp,
 						unsigned int *queue_size)
 {
-	if (!dpa_live(dpa_comp) || !queue_size)
-		return DOCA_ERROR_INVALID_VALUE;
-	*queue_size = dpa_comp->queue_size;
-	return DOCA_SUCCESS;
+	DPA_RETURN_VALUE(dpa_comp, queue_size, dpa_comp->queue_size);
 }
 
 doca_error_t doca_dpa_completion_set_thread(struct doca_dpa_completion *dpa_comp,
@@ -145,10 +142,7 @@ doca_error_t doca_dpa_completion_set_thread(struct doca_dpa_completion *dpa_comp
 doca_error_t doca_dpa_completion_get_thread(struct doca_dpa_completion *dpa_comp,
 					    struct doca_dpa_thread **dpa_thread)
 {
-	if (!dpa_live(dpa_comp) || !dpa_thread)
-		return DOCA_ERROR_INVALID_VALUE;
-	*dpa_thread = dpa_comp->thread;
-	return DOCA_SUCCESS;
+	DPA_RETURN_VALUE(dpa_comp, dpa_thread, dpa_comp->thread);
 }
 
 doca_error_t doca_dpa_completion_start(struct doca_dpa_completion *dpa_comp)

@@ -248,10 +248,7 @@ doca_error_t doca_dpa_set_app(struct doca_dpa *dpa, struct doca_dpa_app *app)
 
 doca_error_t doca_dpa_get_app(struct doca_dpa *dpa, struct doca_dpa_app **app)
 {
-	if (!dpa_live(dpa) || !app)
-		return DOCA_ERROR_INVALID_VALUE;
-	*app = dpa->app;
-	return DOCA_SUCCESS;
+	DPA_RETURN_VALUE(dpa, app, dpa->app);
 }
 
 doca_error_t doca_dpa_app_get_name(struct doca_dpa_app *app, char *app_name, uint32_t *app_name_len)
@@ -289,8 +286,5 @@ doca_error_t doca_dpa_set_log_level(struct doca_dpa *dpa, doca_dpa_dev_log_level
 
 doca_error_t doca_dpa_get_log_level(struct doca_dpa *dpa, doca_dpa_dev_log_level_t *log_level)
 {
-	if (!dpa_live(dpa) || !log_level)
-		return DOCA_ERROR_INVALID_VALUE;
-	*log_level = (doca_dpa_dev_log_level_t)dpa_base(dpa)->log_level;
-	return DOCA_SUCCESS;
+	DPA_RETURN_VALUE(dpa, log_level, (doca_dpa_dev_log_level_t)dpa_base(dpa)->log_level);
 }

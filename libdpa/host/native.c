@@ -52,8 +52,5 @@ doca_error_t dpa_qp_unexport(struct dpa_qp *dqp)
 
 doca_error_t dpa_qp_get_dpa_handle(struct dpa_qp *dqp, dpa_dev_qp_t *handle)
 {
-	if (!dpa_live(dqp) || !handle)
-		return DOCA_ERROR_INVALID_VALUE;
-	*handle = dqp->obj.handle;
-	return DOCA_SUCCESS;
+	DPA_RETURN_VALUE(dqp, handle, dqp->obj.handle);
 }

@@ -53,10 +53,7 @@ doca_error_t
 doca_dpa_notification_completion_get_thread(struct doca_dpa_notification_completion *notify_comp,
 					    struct doca_dpa_thread **dpa_thread)
 {
-	if (!dpa_live(notify_comp) || !dpa_thread)
-		return DOCA_ERROR_INVALID_VALUE;
-	*dpa_thread = notify_comp->thread;
-	return DOCA_SUCCESS;
+	DPA_RETURN_VALUE(notify_comp, dpa_thread, notify_comp->thread);
 }
 
 doca_error_t

@@ -184,10 +184,7 @@ doca_error_t doca_dpa_thread_set_local_storage(struct doca_dpa_thread *dpa_threa
 doca_error_t doca_dpa_thread_get_local_storage(struct doca_dpa_thread *dpa_thread,
 					       doca_dpa_dev_uintptr_t *dev_ptr)
 {
-	if (!dpa_live(dpa_thread) || !dev_ptr)
-		return DOCA_ERROR_INVALID_VALUE;
-	*dev_ptr = dpa_thread->local;
-	return DOCA_SUCCESS;
+	DPA_RETURN_VALUE(dpa_thread, dev_ptr, dpa_thread->local);
 }
 
 /* Reserve a place in the pool, and count the EU of its affinity. */

@@ -127,18 +127,12 @@ static doca_error_t check_pcc_may_set(const struct doca_pcc *pcc, bool good)
 
 doca_error_t doca_pcc_get_min_num_threads(struct doca_pcc *pcc, uint32_t *min_num_threads)
 {
-	if (!dpa_live(pcc) || !min_num_threads)
-		return DOCA_ERROR_INVALID_VALUE;
-	*min_num_threads = 1;
-	return DOCA_SUCCESS;
+	DPA_RETURN_VALUE(pcc, min_num_threads, 1);
 }
 
 doca_error_t doca_pcc_get_max_num_threads(struct doca_pcc *pcc, uint32_t *max_num_threads)
 {
-	if (!dpa_live(pcc) || !max_num_threads)
-		return DOCA_ERROR_INVALID_VALUE;
-	*max_num_threads = dpa_hwif_num_eus(pcc->dev->ctx);
-	return DOCA_SUCCESS;
+	DPA_RETURN_VALUE(pcc, max_num_threads, dpa_hwif_num_eus(pcc->dev->ctx));
 }
 
 doca_error_t doca_pcc_set_app(struct doca_pcc *pcc, struct doca_pcc_app *app)

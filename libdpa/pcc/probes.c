@@ -8,10 +8,7 @@
 doca_error_t doca_pcc_cap_get_num_probe_format_slots(struct doca_pcc *pcc,
 						     uint32_t *num_probe_format_slots)
 {
-	if (!dpa_live(pcc) || !num_probe_format_slots)
-		return DOCA_ERROR_INVALID_VALUE;
-	*num_probe_format_slots = SLOTS;
-	return DOCA_SUCCESS;
+	DPA_RETURN_VALUE(pcc, num_probe_format_slots, SLOTS);
 }
 
 static doca_error_t check_slot(const struct doca_pcc *pcc, uint32_t slot, bool good)

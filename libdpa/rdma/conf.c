@@ -27,14 +27,6 @@ static uint32_t round_up(uint32_t n)
 		return ret_;                                                                       \
 	} while (0)
 
-#define GET(rdma, out, field)                                                                      \
-	do {                                                                                       \
-		if (!dpa_live(rdma) || !(out))                                                     \
-			return DOCA_ERROR_INVALID_VALUE;                                           \
-		*(out) = (rdma)->conf.field;                                                       \
-		return DOCA_SUCCESS;                                                               \
-	} while (0)
-
 doca_error_t doca_rdma_set_send_queue_size(struct doca_rdma *rdma, uint32_t send_queue_size)
 {
 	if (dpa_live(rdma) && send_queue_size > DPA_MAX_WR)
@@ -44,7 +36,7 @@ doca_error_t doca_rdma_set_send_queue_size(struct doca_rdma *rdma, uint32_t send
 
 doca_error_t doca_rdma_get_send_queue_size(const struct doca_rdma *rdma, uint32_t *send_queue_size)
 {
-	GET(rdma, send_queue_size, send_queue_size);
+	DPA_RETURN_VALUE(rdma, send_queue_size, rdma->conf.send_queue_size);
 }
 
 doca_error_t doca_rdma_set_recv_queue_size(struct doca_rdma *rdma, uint32_t recv_queue_size)
@@ -58,7 +50,7 @@ doca_error_t doca_rdma_get_recv_queue_size(const struct doca_rdma *rdma, uint32_
 {
 	if (dpa_live(rdma) && recv_queue_size && dpa_rdma_on_cpu(rdma))
 		return DOCA_ERROR_NOT_SUPPORTED;
-	GET(rdma, recv_queue_size, recv_queue_size);
+	DPA_RETURN_VALUE(rdma, recv_queue_size, rdma->conf.recv_queue_size);
 }
 
 doca_error_t doca_rdma_set_max_send_buf_list_len(struct doca_rdma *rdma,
@@ -71,7 +63,7 @@ doca_error_t doca_rdma_set_max_send_buf_list_len(struct doca_rdma *rdma,
 doca_error_t doca_rdma_get_max_send_buf_list_len(const struct doca_rdma *rdma,
 						 uint32_t *max_send_buf_list_len)
 {
-	GET(rdma, max_send_buf_list_len, send_list_len);
+	DPA_RETURN_VALUE(rdma, max_send_buf_list_len, rdma->conf.send_list_len);
 }
 
 doca_error_t doca_rdma_task_receive_set_dst_buf_list_len(struct doca_rdma *rdma,
@@ -83,7 +75,7 @@ doca_error_t doca_rdma_task_receive_set_dst_buf_list_len(struct doca_rdma *rdma,
 doca_error_t doca_rdma_task_receive_get_dst_buf_list_len(const struct doca_rdma *rdma,
 							 uint32_t *buf_list_len)
 {
-	GET(rdma, buf_list_len, recv_list_len);
+	DPA_RETURN_VALUE(rdma, buf_list_len, rdma->conf.recv_list_len);
 }
 
 doca_error_t doca_rdma_set_transport_type(struct doca_rdma *rdma,
@@ -97,10 +89,7 @@ doca_error_t doca_rdma_set_transport_type(struct doca_rdma *rdma,
 doca_error_t doca_rdma_get_transport_type(const struct doca_rdma *rdma,
 					  enum doca_rdma_transport_type *transport_type)
 {
-	if (!dpa_live(rdma) || !transport_type)
-		return DOCA_ERROR_INVALID_VALUE;
-	*transport_type = DOCA_RDMA_TRANSPORT_TYPE_RC;
-	return DOCA_SUCCESS;
+	DPA_RETURN_VALUE(rdma, transport_type, DOCA_RDMA_TRANSPORT_TYPE_RC);
 }
 
 doca_error_t doca_rdma_set_mtu(struct doca_rdma *rdma, enum doca_mtu_size mtu)
@@ -112,7 +101,7 @@ doca_error_t doca_rdma_set_mtu(struct doca_rdma *rdma, enum doca_mtu_size mtu)
 
 doca_error_t doca_rdma_get_mtu(const struct doca_rdma *rdma, enum doca_mtu_size *mtu)
 {
-	GET(rdma, mtu, mtu);
+	DPA_RETURN_VALUE(rdma, mtu, rdma->conf.mtu);
 }
 
 doca_error_t doca_rdma_set_permissions(struct doca_rdma *rdma, uint32_t permissions)
@@ -126,7 +115,7 @@ doca_error_t doca_rdma_set_permissions(struct doca_rdma *rdma, uint32_t permissi
 
 doca_error_t doca_rdma_get_permissions(struct doca_rdma *rdma, uint32_t *permissions)
 {
-	GET(rdma, permissions, permissions);
+	DPA_RETURN_VALUE(rdma, permissions, rdma->conf.permissions);
 }
 
 doca_error_t doca_rdma_set_grh_enabled(struct doca_rdma *rdma, uint8_t grh_enabled)
@@ -138,10 +127,7 @@ doca_error_t doca_rdma_set_grh_enabled(struct doca_rdma *rdma, uint8_t grh_enabl
 
 doca_error_t doca_rdma_get_grh_enabled(const struct doca_rdma *rdma, uint8_t *grh_enabled)
 {
-	if (!dpa_live(rdma) || !grh_enabled)
-		return DOCA_ERROR_INVALID_VALUE;
-	*grh_enabled = 1;
-	return DOCA_SUCCESS;
+	DPA_RETURN_VALUE(rdma, grh_enabled, 1);
 }
 
 doca_error_t doca_rdma_set_gid_index(struct doca_rdma *rdma, uint32_t gid_index)
@@ -151,7 +137,7 @@ doca_error_t doca_rdma_set_gid_index(struct doca_rdma *rdma, uint32_t gid_index)
 
 doca_error_t doca_rdma_get_gid_index(const struct doca_rdma *rdma, uint32_t *gid_index)
 {
-	GET(rdma, gid_index, gid_index);
+	DPA_RETURN_VALUE(rdma, gid_index, rdma->conf.gid_index);
 }
 
 doca_error_t doca_rdma_set_sl(struct doca_rdma *rdma, uint32_t sl)
@@ -161,7 +147,7 @@ doca_error_t doca_rdma_set_sl(struct doca_rdma *rdma, uint32_t sl)
 
 doca_error_t doca_rdma_get_sl(const struct doca_rdma *rdma, uint32_t *sl)
 {
-	GET(rdma, sl, sl);
+	DPA_RETURN_VALUE(rdma, sl, rdma->conf.sl);
 }
 
 doca_error_t doca_rdma_set_connection_request_timeout(struct doca_rdma *rdma, uint16_t timeout)
@@ -172,7 +158,7 @@ doca_error_t doca_rdma_set_connection_request_timeout(struct doca_rdma *rdma, ui
 doca_error_t doca_rdma_get_connection_request_timeout(const struct doca_rdma *rdma,
 						      uint16_t *timeout)
 {
-	GET(rdma, timeout, timeout_ms);
+	DPA_RETURN_VALUE(rdma, timeout, rdma->conf.timeout_ms);
 }
 
 doca_error_t doca_rdma_set_max_num_connections(struct doca_rdma *rdma, uint16_t max_num_connections)
@@ -183,7 +169,7 @@ doca_error_t doca_rdma_set_max_num_connections(struct doca_rdma *rdma, uint16_t 
 doca_error_t doca_rdma_get_max_num_connections(struct doca_rdma *rdma,
 					       uint16_t *max_num_connections)
 {
-	GET(rdma, max_num_connections, max_connections);
+	DPA_RETURN_VALUE(rdma, max_num_connections, rdma->conf.max_connections);
 }
 
 doca_error_t doca_rdma_set_rnr_retry_count(struct doca_rdma *rdma, uint8_t rnr_retry_count)
@@ -193,5 +179,5 @@ doca_error_t doca_rdma_set_rnr_retry_count(struct doca_rdma *rdma, uint8_t rnr_r
 
 doca_error_t doca_rdma_get_rnr_retry_count(const struct doca_rdma *rdma, uint8_t *rnr_retry_count)
 {
-	GET(rdma, rnr_retry_count, rnr_retry);
+	DPA_RETURN_VALUE(rdma, rnr_retry_count, rdma->conf.rnr_retry);
 }

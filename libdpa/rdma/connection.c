@@ -208,10 +208,7 @@ void dpa_rdma_drop_connections(struct doca_rdma *rdma)
 doca_error_t doca_rdma_connection_get_id(const struct doca_rdma_connection *rdma_connection,
 					 uint32_t *connection_id)
 {
-	if (!dpa_live(rdma_connection) || !connection_id)
-		return DOCA_ERROR_INVALID_VALUE;
-	*connection_id = rdma_connection->id;
-	return DOCA_SUCCESS;
+	DPA_RETURN_VALUE(rdma_connection, connection_id, rdma_connection->id);
 }
 
 doca_error_t doca_rdma_connection_set_user_data(struct doca_rdma_connection *rdma_connection,
@@ -226,8 +223,5 @@ doca_error_t doca_rdma_connection_set_user_data(struct doca_rdma_connection *rdm
 doca_error_t doca_rdma_connection_get_user_data(const struct doca_rdma_connection *rdma_connection,
 						union doca_data *connection_user_data)
 {
-	if (!dpa_live(rdma_connection) || !connection_user_data)
-		return DOCA_ERROR_INVALID_VALUE;
-	*connection_user_data = rdma_connection->user_data;
-	return DOCA_SUCCESS;
+	DPA_RETURN_VALUE(rdma_connection, connection_user_data, rdma_connection->user_data);
 }

@@ -227,26 +227,17 @@ doca_error_t doca_buf_inventory_set_user_data(struct doca_buf_inventory *invento
 doca_error_t doca_buf_inventory_get_user_data(const struct doca_buf_inventory *inventory,
 					      union doca_data *user_data)
 {
-	if (!dpa_live(inventory) || !user_data)
-		return DOCA_ERROR_INVALID_VALUE;
-	*user_data = inventory->user_data;
-	return DOCA_SUCCESS;
+	DPA_RETURN_VALUE(inventory, user_data, inventory->user_data);
 }
 
 doca_error_t doca_buf_inventory_get_num_elements(const struct doca_buf_inventory *inventory,
 						 uint32_t *num_of_elements)
 {
-	if (!dpa_live(inventory) || !num_of_elements)
-		return DOCA_ERROR_INVALID_VALUE;
-	*num_of_elements = inventory->num;
-	return DOCA_SUCCESS;
+	DPA_RETURN_VALUE(inventory, num_of_elements, inventory->num);
 }
 
 doca_error_t doca_buf_inventory_get_num_free_elements(const struct doca_buf_inventory *inventory,
 						      uint32_t *num_of_free_elements)
 {
-	if (!dpa_live(inventory) || !num_of_free_elements)
-		return DOCA_ERROR_INVALID_VALUE;
-	*num_of_free_elements = inventory->num_free;
-	return DOCA_SUCCESS;
+	DPA_RETURN_VALUE(inventory, num_of_free_elements, inventory->num_free);
 }

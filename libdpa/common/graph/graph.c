@@ -73,10 +73,7 @@ doca_error_t doca_graph_set_user_data(struct doca_graph *graph, union doca_data 
 
 doca_error_t doca_graph_get_user_data(const struct doca_graph *graph, union doca_data *user_data)
 {
-	if (!dpa_live(graph) || !user_data)
-		return DOCA_ERROR_INVALID_VALUE;
-	*user_data = graph->user_data;
-	return DOCA_SUCCESS;
+	DPA_RETURN_VALUE(graph, user_data, graph->user_data);
 }
 
 /* -------------------------------------------------------------------- nodes */

@@ -60,10 +60,7 @@ doca_error_t doca_graph_instance_set_user_data(struct doca_graph_instance *graph
 doca_error_t doca_graph_instance_get_user_data(const struct doca_graph_instance *graph_instance,
 					       union doca_data *user_data)
 {
-	if (!dpa_live(graph_instance) || !user_data)
-		return DOCA_ERROR_INVALID_VALUE;
-	*user_data = graph_instance->user_data;
-	return DOCA_SUCCESS;
+	DPA_RETURN_VALUE(graph_instance, user_data, graph_instance->user_data);
 }
 
 /* --------------------------------------------------------------------- data */

@@ -15,6 +15,7 @@
 #ifndef DPA_COMMON_OBJECT_H
 #define DPA_COMMON_OBJECT_H
 
+#include <assert.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -24,130 +25,82 @@
 #define DPA_OBJ_KEPT_BYTES (1 << 20)
 
 /*
- * Bits of a uint64_t: an address may have two types, if it is also that of an object's first
- * member.
+ * The types of objects, with the structure that users have pointers to. A type is a bit of a uint64_t: an
+ * address may have two types, if it is also that of an object's first member.
  */
-#define DPA_T_DEV	       (UINT64_C(1) << 0)
-#define DPA_T_DEVINFO	       (UINT64_C(1) << 1)
-#define DPA_T_DEVINFO_LIST     (UINT64_C(1) << 2)
-#define DPA_T_DPA	       (UINT64_C(1) << 3)
-#define DPA_T_THREAD	       (UINT64_C(1) << 4)
-#define DPA_T_THREAD_GROUP     (UINT64_C(1) << 5)
-#define DPA_T_COMPLETION       (UINT64_C(1) << 6)
-#define DPA_T_ASYNC_OPS	       (UINT64_C(1) << 7)
-#define DPA_T_NOTIFICATION     (UINT64_C(1) << 8)
-#define DPA_T_AFFINITY	       (UINT64_C(1) << 9)
-#define DPA_T_HASH_TABLE       (UINT64_C(1) << 10)
-#define DPA_T_QP	       (UINT64_C(1) << 11)
-#define DPA_T_MMAP	       (UINT64_C(1) << 12)
-#define DPA_T_BUF_ARR	       (UINT64_C(1) << 13)
-#define DPA_T_BUF_INVENTORY    (UINT64_C(1) << 14)
-#define DPA_T_BUF_PAGE	       (UINT64_C(1) << 15)
-#define DPA_T_SYNC_EVENT       (UINT64_C(1) << 16)
-#define DPA_T_REMOTE_EVENT     (UINT64_C(1) << 17)
-#define DPA_T_RDMA	       (UINT64_C(1) << 18)
-#define DPA_T_CONNECTION       (UINT64_C(1) << 19)
-#define DPA_T_ADDR	       (UINT64_C(1) << 20)
-#define DPA_T_CTX	       (UINT64_C(1) << 21)
-#define DPA_T_PE	       (UINT64_C(1) << 22)
-#define DPA_T_TASK	       (UINT64_C(1) << 23)
-#define DPA_T_PARAM	       (UINT64_C(1) << 24) /* of argp */
-#define DPA_T_CMD	       (UINT64_C(1) << 25)
-#define DPA_T_EVENT_TASK       (UINT64_C(1) << 26) /* a task of a sync event */
-#define DPA_T_RDMA_TASK	       (UINT64_C(1) << 27)
-#define DPA_T_DEV_REP	       (UINT64_C(1) << 28)
-#define DPA_T_DEVINFO_REP      (UINT64_C(1) << 29)
-#define DPA_T_DEVINFO_REP_LIST (UINT64_C(1) << 30)
-#define DPA_T_DMA	       (UINT64_C(1) << 31)
-#define DPA_T_DMA_TASK	       (UINT64_C(1) << 32)
-#define DPA_T_GRAPH	       (UINT64_C(1) << 33)
-#define DPA_T_GRAPH_NODE       (UINT64_C(1) << 34)
-#define DPA_T_GRAPH_INSTANCE   (UINT64_C(1) << 35)
-#define DPA_T_ADVISE	       (UINT64_C(1) << 36)
-#define DPA_T_ADVISE_TASK      (UINT64_C(1) << 37)
-#define DPA_T_CLOCK	       (UINT64_C(1) << 38)
-#define DPA_T_GPU	       (UINT64_C(1) << 39)
-#define DPA_T_TELEMETRY_PCC    (UINT64_C(1) << 41)
-#define DPA_T_PCC	       (UINT64_C(1) << 42)
-#define DPA_T_FLEXIO_RESOURCE  (UINT64_C(1) << 40)
-#define DPA_T_GPU_SEMAPHORE    (UINT64_C(1) << 43)
+#define DPA_OBJ_STRUCTS(X)                                                                         \
+	X(doca_dev, DEV)                                                                           \
+	X(doca_devinfo, DEVINFO)                                                                   \
+	X(doca_dpa, DPA)                                                                           \
+	X(doca_dpa_thread, THREAD)                                                                 \
+	X(doca_dpa_tg, THREAD_GROUP)                                                               \
+	X(doca_dpa_completion, COMPLETION)                                                         \
+	X(doca_dpa_async_ops, ASYNC_OPS)                                                           \
+	X(doca_dpa_notification_completion, NOTIFICATION)                                          \
+	X(doca_dpa_eu_affinity, AFFINITY)                                                          \
+	X(doca_dpa_hash_table, HASH_TABLE)                                                         \
+	X(dpa_qp, QP)                                                                              \
+	X(doca_mmap, MMAP)                                                                         \
+	X(doca_buf_arr, BUF_ARR)                                                                   \
+	X(doca_buf_inventory, BUF_INVENTORY)                                                       \
+	X(doca_sync_event, SYNC_EVENT)                                                             \
+	X(doca_sync_event_remote_net, REMOTE_EVENT)                                                \
+	X(doca_rdma, RDMA)                                                                         \
+	X(doca_rdma_connection, CONNECTION)                                                        \
+	X(doca_rdma_addr, ADDR)                                                                    \
+	X(doca_ctx, CTX)                                                                           \
+	X(doca_pe, PE)                                                                             \
+	X(doca_task, TASK)                                                                         \
+	X(doca_argp_param, PARAM)                                                                  \
+	X(doca_argp_cmd, CMD)                                                                      \
+	X(doca_dev_rep, DEV_REP)                                                                   \
+	X(doca_devinfo_rep, DEVINFO_REP)                                                           \
+	X(doca_dma, DMA)                                                                           \
+	X(doca_dma_task_memcpy, DMA_TASK)                                                          \
+	X(doca_graph, GRAPH)                                                                       \
+	X(doca_graph_node, GRAPH_NODE)                                                             \
+	X(doca_graph_instance, GRAPH_INSTANCE)                                                     \
+	X(doca_mmap_advise, ADVISE)                                                                \
+	X(doca_mmap_advise_task_invalidate_cache, ADVISE_TASK)                                     \
+	X(doca_clock, CLOCK)                                                                       \
+	X(doca_gpu, GPU)                                                                           \
+	X(doca_telemetry_pcc, TELEMETRY_PCC)                                                       \
+	X(doca_pcc, PCC)                                                                           \
+	X(doca_gpu_semaphore, GPU_SEMAPHORE)
+/* Those without such a structure. */
+#define DPA_OBJ_OTHERS(X)                                                                          \
+	X(DEVINFO_LIST)                                                                            \
+	X(BUF_PAGE)                                                                                \
+	X(EVENT_TASK)                                                                              \
+	X(RDMA_TASK)                                                                               \
+	X(DEVINFO_REP_LIST)                                                                        \
+	X(FLEXIO_RESOURCE)
 
-#define DPA_T_OF(name, type) struct name * : type, const struct name * : type
+#define DPA_OBJ_STRUCT_BIT(tag, type) DPA_OBJ_BIT_##type,
+#define DPA_OBJ_OTHER_BIT(type)	      DPA_OBJ_BIT_##type,
+enum { DPA_OBJ_STRUCTS(DPA_OBJ_STRUCT_BIT) DPA_OBJ_OTHERS(DPA_OBJ_OTHER_BIT) DPA_OBJ_BITS };
+static_assert(DPA_OBJ_BITS <= 64, "a type is a bit");
+
+#define DPA_OBJ_OTHER_TYPE(type)       DPA_T_##type = UINT64_C(1) << DPA_OBJ_BIT_##type,
+#define DPA_OBJ_STRUCT_TYPE(tag, type) DPA_OBJ_OTHER_TYPE(type)
+enum { DPA_OBJ_STRUCTS(DPA_OBJ_STRUCT_TYPE) DPA_OBJ_OTHERS(DPA_OBJ_OTHER_TYPE) };
+
+#define DPA_OBJ_DECLARE(tag, type) struct tag;
+DPA_OBJ_STRUCTS(DPA_OBJ_DECLARE)
+
+#define DPA_OBJ_CASE(tag, type) , struct tag * : DPA_T_##type, const struct tag * : DPA_T_##type
+/* Return whether p is such an object. p: a pointer to one of the structures. */
 #define dpa_live(p)                                                                                \
-	dpa_obj_is((p),                                                                            \
-		   _Generic((p), DPA_T_OF(doca_dev, DPA_T_DEV),                                    \
-			    DPA_T_OF(doca_devinfo, DPA_T_DEVINFO), DPA_T_OF(doca_dpa, DPA_T_DPA),  \
-			    DPA_T_OF(doca_dev_rep, DPA_T_DEV_REP),                                 \
-			    DPA_T_OF(doca_devinfo_rep, DPA_T_DEVINFO_REP),                         \
-			    DPA_T_OF(doca_dma, DPA_T_DMA),                                         \
-			    DPA_T_OF(doca_dma_task_memcpy, DPA_T_DMA_TASK),                        \
-			    DPA_T_OF(doca_graph, DPA_T_GRAPH),                                     \
-			    DPA_T_OF(doca_graph_node, DPA_T_GRAPH_NODE),                           \
-			    DPA_T_OF(doca_graph_instance, DPA_T_GRAPH_INSTANCE),                   \
-			    DPA_T_OF(doca_mmap_advise, DPA_T_ADVISE),                              \
-			    DPA_T_OF(doca_mmap_advise_task_invalidate_cache, DPA_T_ADVISE_TASK),   \
-			    DPA_T_OF(doca_clock, DPA_T_CLOCK),                                     \
-			    DPA_T_OF(doca_telemetry_pcc, DPA_T_TELEMETRY_PCC),                     \
-			    DPA_T_OF(doca_pcc, DPA_T_PCC),                                         \
-			    DPA_T_OF(doca_dpa_thread, DPA_T_THREAD),                               \
-			    DPA_T_OF(doca_dpa_tg, DPA_T_THREAD_GROUP),                             \
-			    DPA_T_OF(doca_dpa_completion, DPA_T_COMPLETION),                       \
-			    DPA_T_OF(doca_dpa_async_ops, DPA_T_ASYNC_OPS),                         \
-			    DPA_T_OF(doca_dpa_notification_completion, DPA_T_NOTIFICATION),        \
-			    DPA_T_OF(doca_dpa_eu_affinity, DPA_T_AFFINITY),                        \
-			    DPA_T_OF(doca_dpa_hash_table, DPA_T_HASH_TABLE),                       \
-			    DPA_T_OF(doca_gpu, DPA_T_GPU),                                         \
-			    DPA_T_OF(doca_gpu_semaphore, DPA_T_GPU_SEMAPHORE),                     \
-			    DPA_T_OF(dpa_qp, DPA_T_QP), DPA_T_OF(doca_mmap, DPA_T_MMAP),           \
-			    DPA_T_OF(doca_buf_arr, DPA_T_BUF_ARR),                                 \
-			    DPA_T_OF(doca_buf_inventory, DPA_T_BUF_INVENTORY),                     \
-			    DPA_T_OF(doca_sync_event, DPA_T_SYNC_EVENT),                           \
-			    DPA_T_OF(doca_sync_event_remote_net, DPA_T_REMOTE_EVENT),              \
-			    DPA_T_OF(doca_rdma, DPA_T_RDMA),                                       \
-			    DPA_T_OF(doca_rdma_connection, DPA_T_CONNECTION),                      \
-			    DPA_T_OF(doca_rdma_addr, DPA_T_ADDR), DPA_T_OF(doca_ctx, DPA_T_CTX),   \
-			    DPA_T_OF(doca_pe, DPA_T_PE), DPA_T_OF(doca_task, DPA_T_TASK),          \
-			    DPA_T_OF(doca_argp_param, DPA_T_PARAM),                                \
-			    DPA_T_OF(doca_argp_cmd, DPA_T_CMD)))
+	dpa_obj_is((p), _Generic((p), struct dpa_obj_entry * : 0 DPA_OBJ_STRUCTS(DPA_OBJ_CASE)))
 
-struct doca_dev;
-struct doca_devinfo;
-struct doca_dev_rep;
-struct doca_devinfo_rep;
-struct doca_dma;
-struct doca_dma_task_memcpy;
-struct doca_graph;
-struct doca_graph_node;
-struct doca_graph_instance;
-struct doca_mmap_advise;
-struct doca_mmap_advise_task_invalidate_cache;
-struct doca_clock;
-struct doca_telemetry_pcc;
-struct doca_pcc;
-struct doca_dpa;
-struct doca_dpa_thread;
-struct doca_dpa_tg;
-struct doca_dpa_completion;
-struct doca_dpa_async_ops;
-struct doca_dpa_notification_completion;
-struct doca_dpa_eu_affinity;
-struct doca_dpa_hash_table;
-struct doca_gpu;
-struct doca_gpu_semaphore;
-struct dpa_qp;
-struct doca_mmap;
-struct doca_buf_arr;
-struct doca_buf_inventory;
-struct doca_sync_event;
-struct doca_sync_event_remote_net;
-struct doca_rdma;
-struct doca_rdma_connection;
-struct doca_rdma_addr;
-struct doca_ctx;
-struct doca_pe;
-struct doca_task;
-struct doca_argp_param;
-struct doca_argp_cmd;
+/* The whole body of a getter: *out = value, if the user passes a live object and a place. */
+#define DPA_RETURN_VALUE(obj, out, value)                                                          \
+	do {                                                                                       \
+		if (!dpa_live(obj) || !(out))                                                      \
+			return DOCA_ERROR_INVALID_VALUE;                                           \
+		*(out) = (value);                                                                  \
+		return DOCA_SUCCESS;                                                               \
+	} while (0)
 
 /*
  * The table of objects: open addressing. No address is ever removed, so a look-up needs no lock. A

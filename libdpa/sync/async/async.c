@@ -74,19 +74,13 @@ doca_error_t doca_dpa_async_ops_destroy(struct doca_dpa_async_ops *async_ops)
 doca_error_t doca_dpa_async_ops_get_queue_size(struct doca_dpa_async_ops *async_ops,
 					       unsigned int *queue_size)
 {
-	if (!dpa_live(async_ops) || !queue_size)
-		return DOCA_ERROR_INVALID_VALUE;
-	*queue_size = async_ops->queue_size;
-	return DOCA_SUCCESS;
+	DPA_RETURN_VALUE(async_ops, queue_size, async_ops->queue_size);
 }
 
 doca_error_t doca_dpa_async_ops_get_user_data(struct doca_dpa_async_ops *async_ops,
 					      uint64_t *user_data)
 {
-	if (!dpa_live(async_ops) || !user_data)
-		return DOCA_ERROR_INVALID_VALUE;
-	*user_data = async_ops->user_data;
-	return DOCA_SUCCESS;
+	DPA_RETURN_VALUE(async_ops, user_data, async_ops->user_data);
 }
 
 doca_error_t doca_dpa_async_ops_attach(struct doca_dpa_async_ops *async_ops,

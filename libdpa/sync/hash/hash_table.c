@@ -166,8 +166,5 @@ doca_error_t doca_dpa_hash_table_destroy(struct doca_dpa_hash_table *ht)
 doca_error_t doca_dpa_hash_table_get_dpa_handle(struct doca_dpa_hash_table *ht,
 						doca_dpa_dev_hash_table_t *ht_handle)
 {
-	if (!dpa_live(ht) || !ht_handle)
-		return DOCA_ERROR_INVALID_VALUE;
-	*ht_handle = ht->obj.handle;
-	return DOCA_SUCCESS;
+	DPA_RETURN_VALUE(ht, ht_handle, ht->obj.handle);
 }
