@@ -166,13 +166,6 @@ static int visit_entry(struct tour *t, char *path, int level)
 	return ret == FTW_SKIP_SUBTREE && t->flags & FTW_ACTIONRETVAL ? 0 : ret;
 }
 
-static bool tours_class(const char *path)
-{
-	struct pl_path p;
-
-	return pl_lookup(AT_FDCWD, path, false, &p) != PL_PASS;
-}
-
 static PL_OUT_OF_LINE int tour_dir(struct tour *t, const char *dir)
 {
 	char path[PATH_MAX];
@@ -205,16 +198,16 @@ PL_EXPORT int nftw(const char *dir, nftw_fn *fn, int num_fds, int flags)
 {
 	struct tour t = {.nftw = fn, .flags = flags};
 
-	return pl_maybe(dir) && tours_class(dir) ? tour_dir(&t, dir)
-						 : PL_NEXT(nftw)(dir, fn, num_fds, flags);
+	return pl_maybe(dir) && pl_is_ours(dir) ? tour_dir(&t, dir)
+						: PL_NEXT(nftw)(dir, fn, num_fds, flags);
 }
 
 PL_EXPORT int ftw(const char *dir, ftw_fn *fn, int num_fds)
 {
 	struct tour t = {.ftw = fn};
 
-	return pl_maybe(dir) && tours_class(dir) ? tour_dir(&t, dir)
-						 : PL_NEXT(ftw)(dir, fn, num_fds);
+	return pl_maybe(dir) && pl_is_ours(dir) ? tour_dir(&t, dir)
+						: PL_NEXT(ftw)(dir, fn, num_fds);
 }
 
 typedef int nftw64_fn(const char *path, const struct stat64 *st, int type, struct FTW *ftw);

@@ -190,16 +190,9 @@ static PL_OUT_OF_LINE FILE *freopen_ours(const char *path, const char *mode, FIL
 	return ret;
 }
 
-static PL_OUT_OF_LINE bool opens_class(const char *path)
-{
-	struct pl_path p;
-
-	return pl_lookup(AT_FDCWD, path, false, &p) != PL_PASS;
-}
-
 PL_EXPORT FILE *freopen(const char *path, const char *mode, FILE *f)
 {
-	if (pl_maybe(path) && opens_class(path))
+	if (pl_maybe(path) && pl_is_ours(path))
 		return freopen_ours(path, mode, f);
 	return PL_NEXT(freopen)(path, mode, f);
 }

@@ -381,6 +381,13 @@ PL_OUT_OF_LINE enum pl_kind pl_lookup(int dirfd, const char *path, bool nofollow
 	return p->kind;
 }
 
+PL_OUT_OF_LINE bool pl_is_ours(const char *path)
+{
+	struct pl_path p;
+
+	return pl_lookup(AT_FDCWD, path, false, &p) != PL_PASS;
+}
+
 /* Skips slashes and "." components: "//./class" becomes "class". */
 static const char *next_component(const char *path)
 {

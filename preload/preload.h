@@ -88,6 +88,8 @@ static inline bool pl_maybe(const char *path)
  * path is below the folder net of a function.
  */
 enum pl_kind pl_lookup(int dirfd, const char *path, bool nofollow, struct pl_path *p);
+/* True if the path is ours, or leads to the host by a link of ours. */
+bool pl_is_ours(const char *path);
 /* Sets buf to the folder of the tree that has the entries of a layer. */
 void pl_layer(enum pl_root root, unsigned layer, char *buf, size_t len);
 /* True if dpa0 is shown. False with DPA_DISABLE=1. */
