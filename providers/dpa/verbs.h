@@ -268,6 +268,11 @@ void dpa_async_destroy(struct dpa_async *as);
 void dpa_async_event(void *arg, const struct dpa_event *ev); /* dpa_event_fn; arg: dpa_async */
 /* Drop the unread events of an object. Returns the number of events that were read. */
 uint32_t dpa_async_forget(struct dpa_async *as, const void *element, const uint32_t *reported);
+/* Wait until so many events of a QP, SRQ or WQ have been acknowledged (man ibv_get_async_event). */
+#define dpa_async_wait(obj, reported)                                                              \
+	dpa_async_await(&(obj)->mutex, &(obj)->cond, &(obj)->events_completed, reported)
+void dpa_async_await(pthread_mutex_t *mutex, pthread_cond_t *cond, const uint32_t *completed,
+		     uint32_t reported);
 
 /* ---- channel.c */
 /* Create a completion channel of the context. Returns its descriptor, or -1 and sets errno. */

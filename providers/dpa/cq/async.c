@@ -189,6 +189,15 @@ uint32_t dpa_async_forget(struct dpa_async *as, const void *element, const uint3
 	return read;
 }
 
+void dpa_async_await(pthread_mutex_t *mutex, pthread_cond_t *cond, const uint32_t *completed,
+		     uint32_t reported)
+{
+	pthread_mutex_lock(mutex);
+	while (*completed != reported)
+		pthread_cond_wait(cond, mutex);
+	pthread_mutex_unlock(mutex);
+}
+
 #define SAME(a, b) static_assert((int)(a) == (int)(b), #a)
 SAME(DPA_EVENT_CQ_ERR, IBV_EVENT_CQ_ERR);
 SAME(DPA_EVENT_QP_FATAL, IBV_EVENT_QP_FATAL);

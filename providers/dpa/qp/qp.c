@@ -396,14 +396,6 @@ struct ibv_qp *dpa_create_qp_ex(struct ibv_context *context, struct ibv_qp_init_
 
 /* ----------------------------------------------------------------- destroy */
 
-static void qp_wait_acks(struct ibv_qp *qp, uint32_t async)
-{
-	pthread_mutex_lock(&qp->mutex);
-	while (qp->events_completed != async)
-		pthread_cond_wait(&qp->cond, &qp->mutex);
-	pthread_mutex_unlock(&qp->mutex);
-}
-
 int dpa_destroy_qp(struct ibv_qp *ibqp)
 {
 	struct dpa_context *ctx = to_dpa_ctx(ibqp->context);
@@ -423,7 +415,7 @@ int dpa_destroy_qp(struct ibv_qp *ibqp)
 	if (ret)
 		return ret;
 	dpav_qp_purge(qp);
-	qp_wait_acks(ibqp, dpa_async_forget(ctx->async, qp, &qp->async_reported));
+	dpa_async_wait(ibqp, dpa_async_forget(ctx->async, qp, &qp->async_reported));
 	qp_free_queues(ctx, qp);
 	free(qp->batch.aside);
 	free(qp);

@@ -250,14 +250,6 @@ int dpa_query_srq(struct ibv_srq *ibsrq, struct ibv_srq_attr *attr)
 
 /* ----------------------------------------------------------------- destroy */
 
-static void srq_wait_acks(struct ibv_srq *srq, uint32_t async)
-{
-	pthread_mutex_lock(&srq->mutex);
-	while (srq->events_completed != async)
-		pthread_cond_wait(&srq->cond, &srq->mutex);
-	pthread_mutex_unlock(&srq->mutex);
-}
-
 int dpa_destroy_srq(struct ibv_srq *ibsrq)
 {
 	struct dpa_context *ctx = to_dpa_ctx(ibsrq->context);
@@ -268,7 +260,7 @@ int dpa_destroy_srq(struct ibv_srq *ibsrq)
 		ret = dpa_hw_destroy_srq(srq->hw);
 		if (ret)
 			return ret;
-		srq_wait_acks(ibsrq, dpa_async_forget(ctx->async, srq, &srq->async_reported));
+		dpa_async_wait(ibsrq, dpa_async_forget(ctx->async, srq, &srq->async_reported));
 		dpa_srq_free(ctx, srq);
 	}
 	free(srq);

@@ -126,14 +126,6 @@ int dpa_modify_wq(struct ibv_wq *ibwq, struct ibv_wq_attr *attr)
 	return ret;
 }
 
-static void wq_wait_acks(struct ibv_wq *wq, uint32_t async)
-{
-	pthread_mutex_lock(&wq->mutex);
-	while (wq->events_completed != async)
-		pthread_cond_wait(&wq->cond, &wq->mutex);
-	pthread_mutex_unlock(&wq->mutex);
-}
-
 int dpa_destroy_wq(struct ibv_wq *ibwq)
 {
 	struct dpa_context *ctx = to_dpa_ctx(ibwq->context);
@@ -145,7 +137,7 @@ int dpa_destroy_wq(struct ibv_wq *ibwq)
 		if (ret)
 			return ret;
 		dpa_cq_purge(to_dpa_cq(ibwq->cq), ibwq->wq_num);
-		wq_wait_acks(ibwq, dpa_async_forget(ctx->async, wq, &wq->async_reported));
+		dpa_async_wait(ibwq, dpa_async_forget(ctx->async, wq, &wq->async_reported));
 		dpa_srq_free(ctx, &wq->rq);
 	}
 	free(wq);
