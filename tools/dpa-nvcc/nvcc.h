@@ -25,7 +25,7 @@ struct options {
 	struct list dependences;  /* -MD, -MF, ... */
 	struct list archiver;	  /* -Xarchive */
 	char *output, *ccbin, *language, *cudart, *keep_dir, *architecture;
-	bool separate, verbose, dry, keep, run, shared, print_dependences;
+	bool separate, verbose, dry, keep, run, shared;
 	bool forward; /* pass unknown options to the compiler; for those after this option */
 	bool help, version;
 };

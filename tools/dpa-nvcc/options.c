@@ -205,12 +205,6 @@ static char *without_quotes(const char *s)
 	return text_take(&out);
 }
 
-static void set_option_value(char **to, const char *value)
-{
-	free(*to);
-	*to = must(strdup(value));
-}
-
 static void add_each(struct list *to, const char *before, const char *value, bool glue)
 {
 	struct list words = {0};
@@ -221,10 +215,7 @@ static void add_each(struct list *to, const char *before, const char *value, boo
 							     : without_quotes(words.v[i]);
 
 		if (glue) {
-			char *both = strf("%s%s", before, word);
-
-			list_add(to, both);
-			free(both);
+			list_addf(to, "%s%s", before, word);
 		} else {
 			if (before)
 				list_add(to, before);
@@ -317,11 +308,7 @@ static bool set_phase(struct options *o, enum opt opt)
 static void add_compiler_value(struct options *o, const struct option *t, const char *value)
 {
 	/* nvcc writes -std=c++17, -O2 and -m64 as one word; so does the compiler */
-	char *word =
-		!strcmp(t->brief, "-std") ? strf("-std=%s", value) : strf("%s%s", t->brief, value);
-
-	list_add(&o->compiler, word);
-	free(word);
+	list_addf(&o->compiler, "%s%s%s", t->brief, strcmp(t->brief, "-std") ? "" : "=", value);
 }
 
 /* Set an option without a value that is only recorded; false: it is another one. */
@@ -378,7 +365,7 @@ static bool apply_nvcc_option(struct options *o, const struct option *t, const c
 	case O_PHASE_LINK:
 		return set_phase(o, t->opt);
 	case O_OUTPUT:
-		set_option_value(&o->output, value);
+		set_text(&o->output, value);
 		return true;
 	case O_PREPROCESSOR:
 		add_each(&o->preprocessor, t->brief, value, true);
@@ -413,13 +400,13 @@ static bool apply_nvcc_option(struct options *o, const struct option *t, const c
 		list_add(&o->dependences, value);
 		return true;
 	case O_CCBIN:
-		set_option_value(&o->ccbin, value);
+		set_text(&o->ccbin, value);
 		return true;
 	case O_LANGUAGE:
-		set_option_value(&o->language, value);
+		set_text(&o->language, value);
 		return true;
 	case O_CUDART:
-		set_option_value(&o->cudart, value);
+		set_text(&o->cudart, value);
 		return true;
 	case O_RDC:
 		o->separate = is_true(value);
@@ -443,7 +430,7 @@ static bool apply_nvcc_option(struct options *o, const struct option *t, const c
 		return read_options_files(o, value);
 	case O_KEEP_DIR:
 		o->keep = true;
-		set_option_value(&o->keep_dir, value);
+		set_text(&o->keep_dir, value);
 		return true;
 	default:
 		return false;

@@ -22,12 +22,6 @@
 #include <stdio.h>
 #include "text.h"
 
-/*
- * Split at blanks (quotes and backslashes as in a shell). Lists of options may also have commas
- * between options: list_split() recognizes them by the text after them, list_words() ignores them.
- */
-void list_split(struct list *l, const char *s);
-void list_words(struct list *l, const char *s);
 /* For sources that dpacc generates: -w leaves notes about changes between versions of gcc. */
 #define QUIET "-w -Wno-psabi -Wno-packed-bitfield-compat"
 

@@ -108,12 +108,6 @@ void options_free(struct options *o)
 	free(o->keep_dir);
 }
 
-static void set_option_text(char **to, const char *value)
-{
-	free(*to);
-	*to = must(strdup(value));
-}
-
 static bool is_identifier(const char *s)
 {
 	if (!isalpha((unsigned char)*s) && *s != '_')
@@ -208,18 +202,18 @@ static bool apply_option(struct options *o, enum opt opt, const char *v)
 {
 	switch (opt) {
 	case O_OUTPUT:
-		set_option_text(&o->output, v);
+		set_text(&o->output, v);
 		break;
 	case O_APP:
 		if (!is_identifier(v))
 			return error("--app-name=%s: not a C identifier", v);
-		set_option_text(&o->app, v);
+		set_text(&o->app, v);
 		break;
 	case O_HOSTCC:
-		set_option_text(&o->hostcc, v);
+		set_text(&o->hostcc, v);
 		break;
 	case O_DEVICECC:
-		set_option_text(&o->devcc, v);
+		set_text(&o->devcc, v);
 		break;
 	case O_HOSTCC_OPTIONS:
 		list_split(&o->hostcc_opts, v);
@@ -243,7 +237,7 @@ static bool apply_option(struct options *o, enum opt opt, const char *v)
 		o->gen_libs = true;
 		break;
 	case O_KEEP_DIR:
-		set_option_text(&o->keep_dir, v);
+		set_text(&o->keep_dir, v);
 		o->keep = true;
 		break;
 	case O_KEEP:
@@ -366,9 +360,9 @@ static bool is_c_source(const char *path)
 
 bool options_parse(struct options *o, int argc, char **argv)
 {
-	set_option_text(&o->app, "__dpa_a_out");
-	set_option_text(&o->hostcc, "cc");
-	set_option_text(&o->devcc, "gcc");
+	set_text(&o->app, "__dpa_a_out");
+	set_text(&o->hostcc, "cc");
+	set_text(&o->devcc, "gcc");
 	o->target = 3;
 	if (!parse_dpacc_words(o, argc - 1, argv + 1))
 		return false;

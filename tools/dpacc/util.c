@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* util.c - words of a list, commands, files. */
+/* util.c - commands, files. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -15,56 +15,6 @@
 extern char **environ;
 
 volatile sig_atomic_t interrupted;
-
-/* "-Wl,-z,now" is one word; "-O2,-g" is two, and so is "-O2, -g". */
-static bool comma_splits(const char *word, const char *p)
-{
-	if (p[0] != ',')
-		return false;
-	if (!p[1] || strchr(", \t\n", p[1]))
-		return true;
-	return p[1] == '-' && !(word[0] == '-' && word[1] == 'W' && word[2] &&
-				strchr("lap", word[2]) && (!word[3] || word[3] == ','));
-}
-
-static void split_shell_words(struct list *l, const char *s, bool commas)
-{
-	char *word = must(malloc(strlen(s) + 1));
-	size_t n = 0;
-	bool any = false;
-	char quote = 0;
-
-	for (;; s++) {
-		word[n] = 0;
-		if (!*s || (!quote && (strchr(" \t\n", *s) || (commas && comma_splits(word, s))))) {
-			if (any)
-				list_add(l, word);
-			n = 0;
-			any = false;
-			if (!*s)
-				break;
-		} else if (quote ? *s == quote : *s == '"' || *s == '\'') {
-			quote = quote ? 0 : *s;
-			any = true;
-		} else {
-			if (*s == '\\' && quote != '\'' && s[1])
-				s++;
-			word[n++] = *s;
-			any = true;
-		}
-	}
-	free(word);
-}
-
-void list_split(struct list *l, const char *s)
-{
-	split_shell_words(l, s, true);
-}
-
-void list_words(struct list *l, const char *s)
-{
-	split_shell_words(l, s, false);
-}
 
 /* Print a word so that a shell accepts it again. */
 static void show_shell_word(const char *w)

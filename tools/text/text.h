@@ -16,6 +16,15 @@ void list_add(struct list *l, const char *s);
 void list_addf(struct list *l, const char *fmt, ...) __attribute__((format(printf, 2, 3)));
 void list_cat(struct list *l, const struct list *from);
 void list_free(struct list *l);
+/*
+ * Split at blanks (quotes and backslashes as in a shell). Lists of options may also have commas
+ * between options: list_split() recognizes them by the text after them, list_words() ignores them.
+ */
+void list_split(struct list *l, const char *s);
+void list_words(struct list *l, const char *s);
+
+/* Replace a string that *to owns. */
+void set_text(char **to, const char *s);
 
 /* Return p, unless memory ran out: then the program ends. */
 void *must(void *p);
