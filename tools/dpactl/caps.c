@@ -43,32 +43,18 @@ struct cap {
 /* Does not compile where the header declares fn in another form. */
 #define FORM(fn, type, form)                                                                       \
 	((int)sizeof(char[__builtin_types_compatible_p(__typeof__(fn), type) ? 1 : -1]) * (form))
-#define CAP_YES(fn)                                                                                \
+#define CAP(fn, type, kind, t)                                                                     \
 	{                                                                                          \
-#fn, FORM(fn, yes_fn, YES), 0                                                      \
+		.name = #fn, .form = FORM(fn, type, kind), .transport = (t)                        \
 	}
-#define CAP_BYTE(fn)                                                                               \
-	{                                                                                          \
-#fn, FORM(fn, byte_fn, BYTE), 0                                                    \
-	}
-#define CAP_WORD(fn)                                                                               \
-	{                                                                                          \
-#fn, FORM(fn, word_fn, WORD), 0                                                    \
-	}
-#define CAP_LONG(fn)                                                                               \
-	{                                                                                          \
-#fn, FORM(fn, long_fn, LONG), 0                                                    \
-	}
-#define CAP_TRANSPORT(fn, t)                                                                       \
-	{                                                                                          \
-#fn, FORM(fn, transport_fn, TRANSPORT), t                                          \
-	}
-#define CAP_TRANSPORT_WORD(fn, t)                                                                  \
-	{                                                                                          \
-#fn, FORM(fn, transport_word_fn, TRANSPORT_WORD), t                                \
-	}
-#define RC DOCA_RDMA_TRANSPORT_TYPE_RC
-#define DC DOCA_RDMA_TRANSPORT_TYPE_DC
+#define CAP_YES(fn)		  CAP(fn, yes_fn, YES, 0)
+#define CAP_BYTE(fn)		  CAP(fn, byte_fn, BYTE, 0)
+#define CAP_WORD(fn)		  CAP(fn, word_fn, WORD, 0)
+#define CAP_LONG(fn)		  CAP(fn, long_fn, LONG, 0)
+#define CAP_TRANSPORT(fn, t)	  CAP(fn, transport_fn, TRANSPORT, t)
+#define CAP_TRANSPORT_WORD(fn, t) CAP(fn, transport_word_fn, TRANSPORT_WORD, t)
+#define RC			  DOCA_RDMA_TRANSPORT_TYPE_RC
+#define DC			  DOCA_RDMA_TRANSPORT_TYPE_DC
 
 static const struct cap caps[] = {
 	CAP_WORD(doca_ctx_cap_get_num_completion_vectors),
