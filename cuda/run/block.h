@@ -43,14 +43,11 @@ struct thread {
 	void *asan; /* AddressSanitizer's fake stack */
 };
 
-enum { BARRIER_PLAIN, BARRIER_AND, BARRIER_OR, BARRIER_COUNT };
-
 struct block {
 	struct kernel *kernel;
-	uint32_t num, live; /* threads; those that have not ended */
-	uint32_t arrived;   /* at the barrier */
-	uint32_t count;	    /* those of them with a true predicate */
-	uint32_t barrier_kind;
+	uint32_t num, live;		     /* threads; those that have not ended */
+	uint32_t arrived;		     /* at the barrier */
+	uint32_t count;			     /* those of them with a true predicate */
 	uint32_t barrier_num, barrier_count; /* of the last barrier that was passed */
 	uint32_t asleep;
 	uint32_t head, ready; /* ring of thread numbers that can run */
@@ -70,7 +67,6 @@ struct worker {
 	uint32_t turns;	    /* number of turns, for sched_yield() */
 	void *sp;	    /* of the scheduler while a fiber runs */
 	void *shared;	    /* dynamic shared memory */
-	size_t shared_size;
 	void *altstack;
 	void *asan;
 	const void *stack_low; /* of the operating system's thread, for AddressSanitizer */
