@@ -20,7 +20,6 @@
 #include <errno.h>
 #include <limits.h>
 #include <linux/futex.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -259,21 +258,13 @@ static void *eu_main(void *arg)
 static struct dpa_eu *eu_start(struct dpa_hw *hw, uint32_t number)
 {
 	struct dpa_eu *eu;
-	sigset_t all, old;
-	int ret;
 
 	if (posix_memalign((void **)&eu, DPA_CACHE_LINE, sizeof(*eu)))
 		return NULL;
 	memset(eu, 0, sizeof(*eu));
 	eu->hw = hw;
 	eu->number = number;
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
-	dpa_own_expect();
-	ret = pthread_create(&eu->thread, NULL, eu_main, eu);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	if (ret) {
-		dpa_own_unexpect();
+	if (dpa_own_start(&eu->thread, eu_main, eu)) {
 		free(eu);
 		return NULL;
 	}

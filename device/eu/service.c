@@ -7,7 +7,6 @@
  */
 #include <errno.h>
 #include <poll.h>
-#include <signal.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
@@ -504,16 +503,8 @@ static void *service_main(void *arg)
 
 int dpa_service_start(struct dpa_hw *hw)
 {
-	sigset_t all, old;
-	int ret;
+	int ret = dpa_own_start(&hw->service, service_main, hw);
 
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
-	dpa_own_expect();
-	ret = pthread_create(&hw->service, NULL, service_main, hw);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	if (ret)
-		dpa_own_unexpect();
 	hw->service_up = !ret;
 	return ret;
 }

@@ -11,7 +11,6 @@
 #include <errno.h>
 #include <limits.h>
 #include <linux/futex.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -301,21 +300,6 @@ static void *foreign_main(void *arg)
 
 /* -------------------------------------------------------------------- regions */
 
-static int thread_start(struct dpa_foreigns *fs)
-{
-	sigset_t all, old;
-	int ret;
-
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
-	dpa_own_expect();
-	ret = pthread_create(&fs->thread, NULL, foreign_main, fs);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	if (ret)
-		dpa_own_unexpect();
-	return ret ? EAGAIN : 0;
-}
-
 static int foreigns_new(struct dpa_hw *hw)
 {
 	struct dpa_foreigns *fs = calloc(1, sizeof(*fs));
@@ -327,7 +311,7 @@ static int foreigns_new(struct dpa_hw *hw)
 		      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
 	if (fs->of == MAP_FAILED)
 		goto err_table;
-	ret = thread_start(fs);
+	ret = dpa_own_start(&fs->thread, foreign_main, fs);
 	if (ret)
 		goto err_thread;
 	__atomic_store_n(&hw->foreigns, fs, __ATOMIC_RELEASE);

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
+#include <signal.h>
 #include <time.h>
 #include "rest.h"
 
@@ -18,14 +19,19 @@ static uint32_t read_count(_Atomic uint32_t *what)
 	return atomic_load_explicit(what, memory_order_seq_cst);
 }
 
-void dpa_own_expect(void)
+int dpa_own_start(pthread_t *thread, void *(*body)(void *), void *arg)
 {
-	add_count(&born, 1);
-}
+	sigset_t all, old;
+	int ret;
 
-void dpa_own_unexpect(void)
-{
-	add_count(&born, -1);
+	sigfillset(&all);
+	pthread_sigmask(SIG_SETMASK, &all, &old);
+	add_count(&born, 1);
+	ret = pthread_create(thread, NULL, body, arg);
+	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	if (ret)
+		add_count(&born, -1);
+	return ret;
 }
 
 void dpa_own_begin(void)

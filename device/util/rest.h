@@ -18,6 +18,7 @@
 #ifndef DPA_REST_H
 #define DPA_REST_H
 
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -25,9 +26,8 @@
 
 extern _Atomic uint32_t dpa_rest_wanted;
 
-/* For a thread that starts another one: call before the start, and if it failed. */
-void dpa_own_expect(void);
-void dpa_own_unexpect(void);
+/* Starts a thread, which blocks all signals: the application handles them. */
+int dpa_own_start(pthread_t *thread, void *(*body)(void *), void *arg);
 /* For the new thread: its first and its last call. */
 void dpa_own_begin(void);
 void dpa_own_end(void);

@@ -9,6 +9,7 @@
 #include "../run/fault.h"
 #include "../eu/futex.h"
 #include "../eu/pool.h"
+#include "../eu/thread.h"
 #include "watchdog.h"
 
 #define LOOKS	    8 /* checks in the time that code may take */
@@ -137,7 +138,6 @@ static void *watch_thread(void *arg)
 
 int dpa_watchdog_start(uint32_t seconds)
 {
-	sigset_t all, old;
 	int ret;
 
 	if (!seconds || dog.running)
@@ -147,15 +147,9 @@ int dpa_watchdog_start(uint32_t seconds)
 	snprintf(dog.text, sizeof(dog.text), "more than %u s at a time", seconds);
 	atomic_store_explicit(&dog.stop, 0, memory_order_relaxed);
 	atomic_store_explicit(&dpa_watchdog_parked, 0, memory_order_relaxed);
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
-	ret = pthread_create(&dog.thread, NULL, watch_thread, NULL);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	if (ret)
-		return ret;
-	pthread_setname_np(dog.thread, "dpa-watchdog");
-	dog.running = true;
-	return 0;
+	ret = dpa_start_thread(&dog.thread, "dpa-watchdog", watch_thread, NULL);
+	dog.running = !ret;
+	return ret;
 }
 
 void dpa_watchdog_stop(void)

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* The service thread of a congestion control program, and its workers: see pcc.h. */
 #include <errno.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <time.h>
 #include <unistd.h>
 #include "../eu/clock.h"
+#include "../eu/thread.h"
 #include "../run/fault.h"
 #include "pcc.h"
 
@@ -394,20 +394,6 @@ static void free_workers(struct doca_pcc *pcc)
 	pcc->num_workers = 0;
 }
 
-static int start_service(struct doca_pcc *pcc)
-{
-	sigset_t all, old;
-	int ret;
-
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
-	ret = pthread_create(&pcc->service, NULL, run_service, pcc);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	if (!ret)
-		pthread_setname_np(pcc->service, "dpa-pcc");
-	return ret;
-}
-
 static void wait_for_first_stage(struct doca_pcc *pcc, enum dpa_pcc_state state)
 {
 	pthread_mutex_lock(&pcc->lock);
@@ -434,7 +420,7 @@ int pcc_engine_start(struct doca_pcc *pcc)
 	ret = pcc->ops->load(pcc->port, pcc->role->role, &pcc->image, &state);
 	if (ret)
 		goto err_reserve;
-	ret = start_service(pcc);
+	ret = dpa_start_thread(&pcc->service, "dpa-pcc", run_service, pcc);
 	if (ret)
 		goto err_load;
 	wait_for_first_stage(pcc, state);

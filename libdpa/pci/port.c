@@ -10,13 +10,13 @@
 #include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <unistd.h>
 #include "../eu/clock.h"
+#include "../eu/thread.h"
 #include "../rdma/rdma.h"
 #include "pci.h"
 
@@ -215,19 +215,6 @@ static void *port_serve(void *arg)
 	return NULL;
 }
 
-/* Run the thread. It blocks all signals: the program handles them. */
-static bool port_run(struct dpa_pci_port *p)
-{
-	sigset_t all, old;
-	int ret;
-
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
-	ret = pthread_create(&p->thread, NULL, port_serve, p);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	return !ret;
-}
-
 /* ---------------------------------------------------------------- life cycle */
 
 /* Open the listener on all addresses of both families, or of IPv4 if IPv6 is not available. */
@@ -288,7 +275,7 @@ doca_error_t dpa_pci_port_open(struct doca_dev *dev, struct ibv_pd *pd, struct d
 	p->pd = pd;
 	p->cq = ibv_create_cq(dev->ctx, 1, NULL, NULL, 0);
 	if (!p->cq || !dpa_pci_random(p->token, sizeof(p->token)) || !port_listen(p) ||
-	    !port_run(p)) {
+	    dpa_start_thread(&p->thread, "dpa-pci", port_serve, p)) {
 		port_free(p);
 		return DOCA_ERROR_DRIVER;
 	}

@@ -2,7 +2,6 @@
 /* devlog.c - the log of device code. */
 #include <errno.h>
 #include <pthread.h>
-#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +9,7 @@
 #include <time.h>
 #include <doca_dpa.h>
 #include "../eu/clock.h"
+#include "../eu/thread.h"
 #include "devlog.h"
 
 #define LOG_BYTES   (64 * 1024)
@@ -81,7 +81,6 @@ struct dpa_devlog *dpa_devlog_create(FILE *out, bool lazy)
 {
 	struct dpa_devlog *log = calloc(1, sizeof(*log));
 	pthread_condattr_t attr;
-	sigset_t all, old;
 	int ret;
 
 	if (!log)
@@ -94,16 +93,12 @@ struct dpa_devlog *dpa_devlog_create(FILE *out, bool lazy)
 	pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
 	pthread_cond_init(&log->room, &attr);
 	pthread_condattr_destroy(&attr);
-	sigfillset(&all);
-	pthread_sigmask(SIG_SETMASK, &all, &old);
-	ret = pthread_create(&log->writer, NULL, devlog_writer, log);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
+	ret = dpa_start_thread(&log->writer, "dpa-log", devlog_writer, log);
 	if (ret) {
 		free(log);
 		errno = ret;
 		return NULL;
 	}
-	pthread_setname_np(log->writer, "dpa-log");
 	return log;
 }
 

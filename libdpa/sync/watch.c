@@ -9,12 +9,12 @@
 #include <errno.h>
 #include <pthread.h>
 #include <sched.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
 #include "../run/fault.h"
 #include "../eu/futex.h"
 #include "../eu/pool.h"
+#include "../eu/thread.h"
 #include "sync_event.h"
 
 #define SPIN_LOOKS  64	  /* polls after an event, before the timer */
@@ -244,25 +244,18 @@ static void watch_watcher_forks(void)
 	pthread_atfork(NULL, NULL, watch_in_child);
 }
 
-/* Start the poller, which blocks the application's signals. The lock is held. */
+/* Start the poller. The lock is held. */
 static int start_poller(void)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
-	sigset_t mask, old;
 	int ret;
 
 	if (watches.running)
 		return 0;
 	pthread_once(&once, watch_watcher_forks);
-	sigfillset(&mask);
-	pthread_sigmask(SIG_SETMASK, &mask, &old);
-	ret = pthread_create(&watches.thread, NULL, poll_watches, NULL);
-	pthread_sigmask(SIG_SETMASK, &old, NULL);
-	if (ret)
-		return ret;
-	pthread_setname_np(watches.thread, "dpa-watch");
-	watches.running = true;
-	return 0;
+	ret = dpa_start_thread(&watches.thread, "dpa-watch", poll_watches, NULL);
+	watches.running = !ret;
+	return ret;
 }
 
 void dpa_se_watch_rest(void)

@@ -52,10 +52,8 @@ Test(rest, nobody_stores_meanwhile, .timeout = 60)
 	pthread_t t[3];
 	uint32_t rounds = 0;
 
-	for (int i = 0; i < 3; i++) {
-		dpa_own_expect();
-		cr_assert_eq(pthread_create(&t[i], NULL, busy, NULL), 0);
-	}
+	for (int i = 0; i < 3; i++)
+		cr_assert_eq(dpa_own_start(&t[i], busy, NULL), 0);
 	cr_expect_eq(threads(), 3u, "those that are about to begin are waited for");
 	while (rounds < 1000) {
 		uint32_t was;
@@ -95,8 +93,7 @@ Test(rest, the_wait_for_a_busy_thread_is_bounded)
 {
 	pthread_t t;
 
-	dpa_own_expect();
-	cr_assert_eq(pthread_create(&t, NULL, deaf, NULL), 0);
+	cr_assert_eq(dpa_own_start(&t, deaf, NULL), 0);
 	cr_expect_eq(threads(), 1u);
 	cr_expect_not(dpa_rest_begin());
 	cr_expect_eq(atomic_load(&dpa_rest_wanted), 0u);
