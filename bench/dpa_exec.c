@@ -17,7 +17,6 @@
 #include "timing.h"
 
 #include <dirent.h>
-#include <limits.h>
 #include <linux/futex.h>
 #include <pthread.h>
 #include <sched.h>

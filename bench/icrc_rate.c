@@ -6,7 +6,6 @@
 #include "timing.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <wire/crc32.h>
 #include <wire/roce.h>
 

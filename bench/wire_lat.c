@@ -14,7 +14,6 @@
 #include "timing.h"
 #include "vt.h"
 
-#include <fcntl.h>
 #include <netdb.h>
 #include <unistd.h>
 #include <netinet/in.h>

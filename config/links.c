@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* links.c - converts the network in front of a port from and to text. */
 #include <arpa/inet.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "links.h"

@@ -4,7 +4,6 @@
  * what the device's own check says of it (order/resp_check.h, ctx/mr.h), asked before it is given.
  */
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include "priv.h"
 #include "ctx/mr.h"

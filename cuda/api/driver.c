@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* driver.c - driver API: start, device, contexts. */
 #include <stdio.h>
-#include <string.h>
 
 #include "../run/memory.h"
 #include "../run/stream.h"

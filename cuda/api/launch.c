@@ -4,7 +4,6 @@
  * ones.
  */
 #include <stdlib.h>
-#include <string.h>
 
 #include "../include/cuda_runtime_api.h"
 #include "../run/gpu.h"

@@ -2,7 +2,6 @@
 /* gpu.c - the device's state, errors and attributes. */
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
 #include "block.h"

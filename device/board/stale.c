@@ -14,7 +14,6 @@
  * connections this process cannot read: the next process there may be of that version, too.
  */
 #include <dirent.h>
-#include <errno.h>
 #include <fcntl.h>
 #include <stddef.h>
 #include <stdio.h>

@@ -6,7 +6,6 @@
  */
 #include <errno.h>
 #include <stdlib.h>
-#include <unistd.h>
 #include "cmd/dm.h"
 #include "ctx/hw.h"
 

@@ -2,7 +2,6 @@
 /* mr.c - memory regions: registration and revocation. ctx/mr.c has the table and its words. */
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 #include "cmd/dm.h"
 #include "cmd/mr.h"

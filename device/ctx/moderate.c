@@ -6,7 +6,6 @@
  * first event, are under hw->mod.lock, which is taken inside of a CQ's lock. The thread that fires
  * due events holds hw->mod.run, so that it never holds a CQ that is destroyed.
  */
-#include <errno.h>
 #include "ctx/schedule.h"
 #include "ctx/cq.h"
 #include "ctx/moderate.h"

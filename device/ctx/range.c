@@ -5,9 +5,7 @@
  * else by mincore(). Touches nothing: untouched memory of a region stays untouched.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <stdio.h>
-#include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
 #include "ctx/hw.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* srq.c - shared receive queues: the consumer's side. */
 #include <errno.h>
-#include "ctx/cq.h"
 #include "ctx/hw.h"
 #include "ctx/qp.h"
 #include "ctx/srq.h"

@@ -14,7 +14,6 @@
 #include "ctx/hw.h"
 #include "ctx/srq.h"
 #include "ctx/xrc.h"
-#include "wire/opcode.h"
 #include "ctx/qp.h"
 #include "util/clock.h"
 #include "tables/tables.h"

@@ -8,7 +8,6 @@
  * of such a peer. The wait may run under any lock: a thread that holds a hazard pointer takes no
  * lock and waits for no other thread.
  */
-#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/syscall.h>

@@ -3,7 +3,6 @@
  * inject.c - the rules of injected failures and the function of this process: requests of dpactl, the
  * record that tools see, what is switched while rules are in force, asynchronous events.
  */
-#include <errno.h>
 #include <string.h>
 #include <dpa_hw_trace.h>
 #include "board/board_layout.h"

@@ -5,7 +5,6 @@
  * then the share grows to ecn_ppm at ecn_max; above ecn_max all are marked. A packet that is not
  * ECT is dropped with the same share (RFC 3168, section 5); not with PFC, which loses nothing.
  */
-#include <string.h>
 #include "util/draw.h"
 #include "inspect/linkq.h"
 

@@ -9,18 +9,14 @@
  * threads that change the setup. in->arrivals is outside of all others; only tried where another
  * lock may be held.
  */
-#include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <dpa_hw_trace.h>
 #include "ctx/schedule.h"
 #include "link/peer.h"
-#include "ctx/ops.h"
 #include "link/inspect.h"
 #include "link/inspect_priv.h"
 #include "inspect/capture.h"
-#include "inspect/timeline.h"
 #include "board/board_layout.h"
 #include "tables/pcc.h"
 #include "tables/tables.h"

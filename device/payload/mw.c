@@ -11,7 +11,6 @@
  * waits for threads of this process that carry out packets of other QPs, because a window of type 1
  * does not belong to its QP.
  */
-#include <errno.h>
 #include "ctx/mr.h"
 #include "payload/mw.h"
 #include "ctx/qp.h"

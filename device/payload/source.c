@@ -4,7 +4,6 @@
  * ahead of the packets. It reads for the WQE at send_idx, for the posted ones behind it, and for
  * pending responses. So one call of dpa-foreign reads many small payloads.
  */
-#include <string.h>
 #include "foreign/foreign.h"
 #include "payload/payload.h"
 

@@ -5,7 +5,6 @@
 #include <linux/rtnetlink.h>
 #include <net/if.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <netlink/netlink.h>
 #include <netlink/msg.h>
 #include <netlink/route/link.h>

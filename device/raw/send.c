@@ -4,7 +4,6 @@
  * rules match it, including the sender's own, by the existing rings. A frame that no rule matches
  * is lost. No frame goes to the host's interfaces.
  */
-#include <errno.h>
 #include "ctx/qp.h"
 #include "link/kick.h"
 #include "transport/transport.h"

@@ -2,7 +2,6 @@
 /* trace.c - records the timeline: see trace.h, and layout.h for the memory. */
 #include <errno.h>
 #include <fcntl.h>
-#include <signal.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>

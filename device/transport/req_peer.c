@@ -3,7 +3,6 @@
  * req_peer.c - finds the peer of a requester, and ends requests without an answer: if the peer
  * died, if it is silent, if the QP is in error.
  */
-#include <errno.h>
 #include "ctx/schedule.h"
 #include "util/clock.h"
 #include "transport/xrc_branch.h"

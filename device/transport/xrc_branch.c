@@ -30,7 +30,6 @@
 #include <stdlib.h>
 #include "ctx/schedule.h"
 #include "ctx/xrc.h"
-#include "ctx/ops.h"
 #include "send/turn.h"
 #include "transport/xrc_branch.h"
 #include "link/kick.h"

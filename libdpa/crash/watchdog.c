@@ -1,5 +1,4 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-#include <errno.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdio.h>

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* activation.c - the state machine of activation.h. */
-#include <errno.h>
 #include <limits.h>
 #include "clock.h"
 #include "activation.h"

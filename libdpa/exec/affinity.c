@@ -5,7 +5,6 @@
  */
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 #include "exec.h"
 
 #define EUS_PER_CORE 16u

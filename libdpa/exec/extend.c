@@ -5,7 +5,6 @@
  * the base is freed: device code that has selected it by device_set() may still look up handles in
  * its (empty) table.
  */
-#include <stdlib.h>
 #include "exec.h"
 
 doca_error_t dpa_extended_start(struct doca_dpa *dpa)

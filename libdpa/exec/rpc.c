@@ -7,7 +7,6 @@
 #include <sched.h>
 #include <stdarg.h>
 #include <stdlib.h>
-#include <unistd.h>
 #include "../eu/clock.h"
 #include "../run/fault.h"
 #include "../eu/futex.h"

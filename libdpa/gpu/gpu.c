@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* gpu.c - GPUs: opening, contexts, objects that use them. */
-#include <errno.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include "../common/log/log.h"

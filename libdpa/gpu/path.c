@@ -13,7 +13,6 @@
 #include <errno.h>
 #include <stddef.h>
 #include <stdlib.h>
-#include <string.h>
 #include "../rdma/rdma.h"
 #include "gpu.h"
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* sem.c - semaphores: entries that kernels and the host pass to each other. */
 #include <stdlib.h>
-#include <string.h>
 #include "gpu.h"
 
 #define SEM_MAX (1u << 20) /* entries; bytes of a custom info */

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* hold.c - a context is freed when it is destroyed and no object of it is left. */
-#include "../crash/crash.h"
 #include "libdpa.h"
 
 /* Bury a dead extended context without children: its memory is freed with that of its base. */

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* native.c - verbs QPs that device code uses. */
 #include <errno.h>
-#include <stdlib.h>
 #include "../eu/pool.h"
 #include "libdpa.h"
 

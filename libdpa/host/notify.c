@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* notify.c - notification completions: device code activates a thread without a completion. */
-#include <stdlib.h>
 #include "libdpa.h"
 
 doca_error_t

@@ -4,7 +4,6 @@
 #include <sched.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include "../eu/clock.h"
 #include "../eu/pool.h"
 #include "rdma.h"

@@ -4,7 +4,6 @@
  * hard-coded. If that is the loopback address, or of another family than the peer's, the two sides
  * choose another pair, by the same rule on the same two lists.
  */
-#include <endian.h>
 #include <errno.h>
 #include <string.h>
 #include "rdma.h"

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* run.c - entry to device code and exit from it; a fault ends the context. */
 #include "../host/libdpa.h"
-#include "fault.h"
 #include "inject.h"
 #include "points.h"
 #include "run.h"

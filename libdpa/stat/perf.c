@@ -4,8 +4,6 @@
  * provide them.
  */
 #include <linux/perf_event.h>
-#include <stdbool.h>
-#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 #include "stat.h"

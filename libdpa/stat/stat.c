@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* stat.c - statistics: adds each run to the numbers of its task. */
 #include <stdio.h>
-#include <string.h>
 #include "../eu/clock.h"
 #include "file.h"
 #include "stat.h"

@@ -6,7 +6,6 @@
  * updates of events that have a watch. No update is lost: a watch is counted (seq_cst), then reads
  * the word; an update writes the word (seq_cst), then reads the count.
  */
-#include <errno.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdlib.h>

@@ -5,8 +5,6 @@
 #include <endian.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 #include <knobs.h>
 #include "dpa.h"
 #include "cma/cma.h"

@@ -9,7 +9,6 @@
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <doca_clock.h>
 #include <doca_ctx.h>
 #include <doca_dev.h>

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* config.c - the settings: value, default, what may be written, what for. */
 #include <stdio.h>
-#include <string.h>
 #include "dpactl.h"
 
 static const char *or_dash(const char *s)

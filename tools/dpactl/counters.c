@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* counters.c - the counters: of all processes that ever used the adapter instance, or of some. */
 #include <stdio.h>
-#include <string.h>
 #include "dpactl.h"
 
 /* One column: a process, those that ended, or the sum. */

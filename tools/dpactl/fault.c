@@ -3,7 +3,6 @@
  * fault.c - the faults of the links of all processes of the adapter instance, the network in front of
  * each of them, and the state of the port: show them, change them.
  */
-#include <errno.h>
 #include <stdio.h>
 #include <string.h>
 #include <time.h>

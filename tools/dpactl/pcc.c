@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 #include "dpactl.h"
 #include "recorder.h"
 #include "tables/pcc.h"

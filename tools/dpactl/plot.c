@@ -4,7 +4,6 @@
  * allowed, its round trip, the queue with its thresholds, and what was marked, answered and lost.
  */
 #include <stdlib.h>
-#include <string.h>
 #include "dpactl.h"
 #include "plot.h"
 

@@ -3,7 +3,6 @@
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 #include <pcc/pcc.h>
 #include <sim/sim.h>
 #include "flowout.h"

@@ -5,7 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <pcc/pcc.h>
 #include "recorder.h"
 #include "tables/pcc.h"
 

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* uar.c - the map of the BAR: UAR pages, slots, their owners and the writes to them. */
 #include <stdio.h>
-#include <string.h>
 #include "dpactl.h"
 
 /* A slot in use, copied once. */

@@ -2,7 +2,6 @@
 /* dpa-ps - list the processes that run code on the DPA of a device. */
 #include <getopt.h>
 #include <stdio.h>
-#include <string.h>
 #include "common.h"
 #include "view.h"
 

@@ -2,7 +2,6 @@
 #include <dirent.h>
 #include <elf.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <link.h>
 #include <spawn.h>
 #include <stdio.h>

@@ -27,7 +27,6 @@
 #include "util/sys.h"
 #include "ctx/hw.h"
 #include "link/kick.h"
-#include "wire/opcode.h"
 #include "link/udp/forward.h"
 #include "link/frame.h"
 #include "link/sock.h"

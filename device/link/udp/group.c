@@ -20,7 +20,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <unistd.h>
 #include "util/sys.h"
 #include "ctx/hw.h"
 #include "ctx/qp.h"

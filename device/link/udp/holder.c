@@ -7,11 +7,9 @@
  * ends with the adapter's process. The process of any other inode is named as far as this user may
  * see it.
  */
-#include <errno.h>
 #include <inttypes.h>
 #include <stddef.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/un.h>

@@ -11,14 +11,12 @@
 #include <netinet/in.h>
 #include <netinet/udp.h>
 #include <stddef.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <time.h>
-#include <unistd.h>
 #include "ctx/schedule.h"
 #include "util/sys.h"
 #include "ctx/hw.h"

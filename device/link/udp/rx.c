@@ -3,7 +3,6 @@
  * udp/rx.c - datagrams from port 4791 become packets. Consecutive packets of one message become one
  * entry of the transport, which then moves their payload in one step, as with shared memory.
  */
-#include <errno.h>
 #include <netinet/udp.h>
 #include <string.h>
 #include <sys/syscall.h>

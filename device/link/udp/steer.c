@@ -12,13 +12,11 @@
  * dead) begins a new round. The process that moves the first QP of a QPN block to RTR makes the
  * program, too. Progress threads rebuild it within a tick after other changes.
  */
-#include <errno.h>
 #include <linux/filter.h>
 #include <arpa/inet.h>
 #include <netinet/in.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <unistd.h>
 #include "ctx/schedule.h"
 #include "util/sys.h"
 #include "ctx/hw.h"

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* json.c - flags from a JSON file. json-c accepts comments unless it is strict. */
-#include <errno.h>
 #include <json-c/json.h>
 #include <limits.h>
 #include <stdlib.h>

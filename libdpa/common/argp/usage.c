@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* usage.c - the output of -h. */
 #include <stdio.h>
-#include <string.h>
 #include "argp.h"
 
 #define COLUMN 34

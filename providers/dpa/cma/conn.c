@@ -3,7 +3,6 @@
  * conn.c - a communication id: the protocol's state, the destination of its MADs, its timer, and
  * its record in the adapter state for later processes.
  */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>

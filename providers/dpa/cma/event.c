@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* event.c - events of the protocol, as events of librdmacm (cma.c: cma_ib_handler()). */
-#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 #include "cma/cma.h"

@@ -2,7 +2,6 @@
 /* mad.c - MADs that QP1 receives. */
 #include <errno.h>
 #include <stddef.h>
-#include <stdlib.h>
 #include <string.h>
 #include "cma/cma.h"
 

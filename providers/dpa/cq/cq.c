@@ -2,7 +2,6 @@
 /* cq.c - completion queues: the consumer's side. */
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 #include <dpa_hw_trace.h>
 #include "dpa.h"
 #include "cq/observer.h"

@@ -6,7 +6,6 @@
 #include <assert.h>
 #include <errno.h>
 #include <search.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <dpa_hw.h>

@@ -6,8 +6,6 @@
  * If only movdir64b is available a block is atomic but bypasses the cache. Otherwise eight plain
  * stores.
  */
-#include <stdlib.h>
-#include <string.h>
 #include "dpa.h"
 
 typedef void bf_fn(void *to, const void *wqe, uint32_t nbb);

@@ -4,13 +4,9 @@
  * does not evaluate the rules: it shows which of them names the port, and where all packets that no
  * rule names are dropped.
  */
-#include <errno.h>
 #include <json-c/json.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/wait.h>
-#include <unistd.h>
 #include "doctor.h"
 
 #define PORT 4791

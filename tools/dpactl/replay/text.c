@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* text.c - the events of a replay as lines: time, packet, direction, what it is, what it changed. */
 #include <inttypes.h>
-#include <string.h>
 #include <wire/pcap.h>
 #include "view.h"
 

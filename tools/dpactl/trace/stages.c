@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* stages.c - the stages of WQEs, and their medians. */
 #include <stdlib.h>
-#include <string.h>
 #include <dpa_hw.h>
 #include "../dpactl.h"
 #include "output.h"

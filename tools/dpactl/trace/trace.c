@@ -4,7 +4,6 @@
  * or of all processes of the adapter instance. docs/timeline.md describes the result.
  */
 #include <errno.h>
-#include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>

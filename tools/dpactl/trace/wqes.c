@@ -5,7 +5,6 @@
  * list go forward, so that the whole takes time proportional to the number of events.
  */
 #include <stdlib.h>
-#include <string.h>
 #include <dpa_hw.h>
 #include "../dpactl.h"
 #include "wqes.h"
