@@ -13,6 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 #include <inspect/capture.h>
+#include <view.h>
 #include <wire/pcap.h>
 #include "dpactl.h"
 #include "feed.h"
@@ -247,7 +248,7 @@ void cmd_capture(struct ctl *c)
 	k.buf = malloc(DPA_CAPTURE_RING);
 	if (!k.buf)
 		die(EXIT_NONE, "out of memory");
-	feed_raise_limit();
+	view_raise_limit();
 	refuse_second(c);
 	begin_capture(&k);
 	k.listener = feed_listen("capture", name);

@@ -39,7 +39,5 @@ bool feed_stopped(void);
 int feed_signals(void); /* how many came, up to 100 */
 /* Sleep until a process connects, a signal arrives, or ns have passed. */
 void feed_wait(int listener, uint64_t ns);
-/* Descriptors for as many processes as the limit allows. */
-void feed_raise_limit(void);
 
 #endif

@@ -67,7 +67,7 @@ static int by_start(const void *a_, const void *b_)
 }
 
 /* Raise the limit of descriptors to the maximum: each process takes one. */
-static void raise_limit(void)
+void view_raise_limit(void)
 {
 	struct rlimit lim;
 
@@ -86,7 +86,7 @@ int view_open(const char *board, const char *device, struct view views[VIEW_MAX]
 	snprintf(pattern, sizeof(pattern), "%s" DPA_STAT_PATTERN "*", board);
 	if (glob(pattern, GLOB_NOSORT, NULL, &g))
 		return 0;
-	raise_limit();
+	view_raise_limit();
 	for (size_t i = 0; i < g.gl_pathc && n < VIEW_MAX; i++) {
 		if (!open_one(g.gl_pathv[i], &views[n]))
 			continue;

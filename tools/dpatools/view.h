@@ -15,6 +15,8 @@ struct view {
 	int fd;
 };
 
+/* Descriptors for as many processes as the limit allows. */
+void view_raise_limit(void);
 /*
  * Open the living processes of the adapter instance at `board`, in the order of their start;
  * device: only those that run on it (NULL: all). Returns their number; the caller closes each.

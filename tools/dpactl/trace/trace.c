@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <view.h>
 #include "../dpactl.h"
 #include "../feed.h"
 #include "../progress.h"
@@ -273,7 +274,7 @@ const char *trace_record(struct ctl *c, struct store *s, uint64_t ns)
 	struct recording k = {.c = c, .s = s};
 	const char *why = NULL;
 
-	feed_raise_limit();
+	view_raise_limit();
 	if (!c->program && is_recorded(c))
 		return "another dpactl records this adapter instance: end it first";
 	k.listener = feed_listen("timeline", k.name);
