@@ -41,15 +41,10 @@ static void out_of_date(struct dpa_board *b)
 	atomic_fetch_add_explicit(&dpa_board_steer(b)->want, 1, memory_order_release);
 }
 
-static void new_round(struct dpa_board *b)
+void dpa_board_steer_again(struct dpa_board *b)
 {
 	atomic_fetch_add_explicit(&dpa_board_steer(b)->round, 1, memory_order_acq_rel);
 	out_of_date(b);
-}
-
-void dpa_board_steer_again(struct dpa_board *b)
-{
-	new_round(b);
 }
 
 /* Context: the board's lock. Others may read the nonce meanwhile. */
@@ -82,13 +77,13 @@ void dpa_board_steer_join(struct dpa_board *b)
 void dpa_board_steer_leave(struct dpa_board *b)
 {
 	if (atomic_exchange_explicit(&b->self->udp, 0, memory_order_acq_rel))
-		new_round(b);
+		dpa_board_steer_again(b);
 }
 
 void dpa_board_steer_gone(struct dpa_board *b, struct dpa_board_proc *p)
 {
 	if (atomic_exchange_explicit(&p->udp, 0, memory_order_acq_rel))
-		new_round(b);
+		dpa_board_steer_again(b);
 }
 
 /*

@@ -117,7 +117,7 @@ doca_error_t doca_pe_clear_notification(struct doca_pe *pe, doca_notification_ha
 	return DOCA_SUCCESS;
 }
 
-static doca_error_t raise_pe_event(struct doca_pe *pe)
+doca_error_t dpa_pe_wake(struct doca_pe *pe)
 {
 	const uint64_t one = 1;
 
@@ -129,15 +129,10 @@ static doca_error_t raise_pe_event(struct doca_pe *pe)
 		       : DOCA_SUCCESS;
 }
 
-void dpa_pe_wake(struct doca_pe *pe)
-{
-	raise_pe_event(pe);
-}
-
 void dpa_pe_raise(struct doca_ctx *ctx)
 {
 	if (ctx->pe)
-		raise_pe_event(ctx->pe);
+		dpa_pe_wake(ctx->pe);
 }
 
 /* Let the context's descriptor make the engine's readable, once. True: failed. */
@@ -160,7 +155,7 @@ doca_error_t doca_pe_request_notification(struct doca_pe *pe)
 	for (struct doca_ctx *c = pe->ctxs; c; c = c->next)
 		if (!dpa_core_idle(c) && c->ops->progress)
 			there |= c->ops->arm(c) || (c->fd >= 0 && listen_to(pe, c->fd));
-	return there ? raise_pe_event(pe) : DOCA_SUCCESS;
+	return there ? dpa_pe_wake(pe) : DOCA_SUCCESS;
 }
 
 doca_error_t doca_pe_get_num_inflight_tasks(const struct doca_pe *pe, size_t *num_inflight_tasks)

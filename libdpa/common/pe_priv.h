@@ -23,6 +23,6 @@ struct doca_pe {
 
 void dpa_pe_disconnect(struct doca_ctx *ctx);
 /* Report work for doca_pe_progress(): any thread. */
-void dpa_pe_wake(struct doca_pe *pe);
+doca_error_t dpa_pe_wake(struct doca_pe *pe);
 
 #endif

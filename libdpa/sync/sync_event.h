@@ -126,7 +126,6 @@ void dpa_se_wake_sleeper(struct dpa_se_watch *w);
 enum {
 	DPA_SE_LOC_CPU = 1 << 0,
 	DPA_SE_LOC_DPA = 1 << 1,
-	DPA_SE_LOC_GPU = 1 << 2,
 	DPA_SE_LOC_PCI = 1 << 3, /* memory for another process of this host */
 	DPA_SE_LOC_NET = 1 << 4,
 	DPA_SE_MAX_DPA = 8, /* DPA contexts in one role */
