@@ -60,8 +60,8 @@ static void without_payload(const struct rp_pkt *p, uint8_t *bytes)
 	dpa_icrc_put(bytes + end, dpa_icrc_of(&p->net, bytes, p->n) ^ (p->cut ? 0 : wrong));
 }
 
-static bool put_reduced_packet(const struct rp *rp, const struct rp_pkt *p, bool payload,
-			       dpa_replay_put_fn *put, void *arg)
+static bool put_reduced_packet(const struct rp_pkt *p, bool payload, dpa_replay_put_fn *put,
+			       void *arg)
 {
 	const uint32_t room = DPA_PCAPNG_PACKET_MAX(RP_PACKET);
 	uint8_t bytes[RP_PACKET], *block = malloc(room);
@@ -87,7 +87,7 @@ static bool put_wanted_packets(const struct rp *rp, bool payload, dpa_replay_put
 
 	for (uint32_t i = 0; i < rp->npkt && ok; i++)
 		if (is_wanted_packet(rp, &rp->pkt[i]))
-			ok = put_reduced_packet(rp, &rp->pkt[i], payload, put, arg);
+			ok = put_reduced_packet(&rp->pkt[i], payload, put, arg);
 	return ok;
 }
 

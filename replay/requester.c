@@ -179,7 +179,7 @@ static bool take_captured_request(struct rp *rp, struct work *w, const struct rp
 	return next_packet(w, p);
 }
 
-static bool is_good_packet(const struct rp *rp, const struct rp_pkt *p, uint32_t stream)
+static bool is_good_packet(const struct rp_pkt *p, uint32_t stream)
 {
 	return p->flow == stream && stream != RP_NONE && p->verdict == DPA_ROCE_OK && p->icrc;
 }
@@ -187,7 +187,7 @@ static bool is_good_packet(const struct rp *rp, const struct rp_pkt *p, uint32_t
 static bool make_work(struct rp *rp, struct work *w)
 {
 	for (uint32_t i = 0; i < rp->npkt; i++)
-		if (is_good_packet(rp, &rp->pkt[i], rp->s) && rp_is_request(&rp->pkt[i].k) &&
+		if (is_good_packet(&rp->pkt[i], rp->s) && rp_is_request(&rp->pkt[i].k) &&
 		    !take_captured_request(rp, w, &rp->pkt[i]))
 			return false;
 	for (uint32_t i = 0; i < w->n; i++)
@@ -265,7 +265,7 @@ static void add_beside_request(struct rp *rp, const struct rp_pkt *p, uint32_t *
 
 static bool is_answer(const struct rp *rp, const struct rp_pkt *p)
 {
-	return is_good_packet(rp, p, rp->t) && (rp_is_answer(&p->k) || p->k.opcode == DPA_BTH_CNP);
+	return is_good_packet(p, rp->t) && (rp_is_answer(&p->k) || p->k.opcode == DPA_BTH_CNP);
 }
 
 static void run_requester(struct rp *rp, struct work *w)
@@ -275,7 +275,7 @@ static void run_requester(struct rp *rp, struct work *w)
 
 	for (uint32_t i = 0; i < rp->npkt && !rp_stopped(rp); i++) {
 		const struct rp_pkt *p = &rp->pkt[i];
-		const bool request = is_good_packet(rp, p, rp->s) && rp_is_request(&p->k);
+		const bool request = is_good_packet(p, rp->s) && rp_is_request(&p->k);
 
 		if (!request && !is_answer(rp, p))
 			continue;

@@ -83,8 +83,7 @@ static bool take_index(struct dpa_board *b, uint32_t i, bool need_rest)
 }
 
 /* Takes a random usable QPN of the block if the block has at least `least` of them. */
-static int take_in_block(struct dpa_board *b, uint32_t block, uint32_t least, bool need_rest,
-			 uint32_t *index)
+static int take_in_block(struct dpa_board *b, uint32_t block, uint32_t least, uint32_t *index)
 {
 	uint32_t cand[BLOCK], n = 0, now = qpn_now_ms();
 	int rc = reserve_block(b, block);
@@ -92,12 +91,12 @@ static int take_in_block(struct dpa_board *b, uint32_t block, uint32_t least, bo
 	if (rc)
 		return rc;
 	for (uint32_t i = block * BLOCK; i < (block + 1) * BLOCK; i++)
-		if (is_usable(&b->shm->qpns[i], now, need_rest))
+		if (is_usable(&b->shm->qpns[i], now, true))
 			cand[n++] = i;
 	while (n >= least && n > 0) {
 		uint32_t k = random_u32() % n;
 
-		if (take_index(b, cand[k], need_rest)) {
+		if (take_index(b, cand[k], true)) {
 			*index = cand[k];
 			return 0;
 		}
@@ -148,14 +147,14 @@ static int take_qpn(struct dpa_board *b, uint32_t *index)
 		bool ours = i > RANDOM_TRIES / 2 ||
 			    block == atomic_load_explicit(&b->qpn_block, memory_order_relaxed);
 
-		if (take_in_block(b, block, ours ? ROOMY : BLOCK, true, index) == 0) {
+		if (take_in_block(b, block, ours ? ROOMY : BLOCK, index) == 0) {
 			atomic_store_explicit(&b->qpn_block, block, memory_order_relaxed);
 			return 0;
 		}
 		block = random_u32() % BLOCKS;
 	}
 	for (uint32_t i = 0; i < BLOCKS; i++) {
-		rc = take_in_block(b, (block + i) % BLOCKS, 1, true, index);
+		rc = take_in_block(b, (block + i) % BLOCKS, 1, index);
 		if (!rc)
 			return 0;
 		if (rc == ENOSPC)

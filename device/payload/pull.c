@@ -197,8 +197,7 @@ static int fetch_together(struct fetch *f, const struct dpa_slot *s, const struc
 }
 
 static int fetch_rendezvous(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_slot *s,
-			    const uint8_t *payload, const struct dpa_pull *p,
-			    const struct iovec *dst, int cnt)
+			    const struct dpa_pull *p, const struct iovec *dst, int cnt)
 {
 	struct iovec src[DPA_PULL_IOV];
 	struct dpa_rx *rx = &peer->rx[qp->lane];
@@ -249,7 +248,7 @@ uint32_t dpa_pull(struct dpa_hw_qp *qp, struct dpa_peer *peer, const struct dpa_
 		sum += p.iov[i].len;
 	if (sum != s->len)
 		return DPA_SYN_LOCAL_FAULT;
-	err = fetch_rendezvous(qp, peer, s, payload, &p, iov, cnt);
+	err = fetch_rendezvous(qp, peer, s, &p, iov, cnt);
 	if (err == EPERM) { /* the kernel no longer permits it: use the ring from now on */
 		for (uint32_t i = 0; i < DPA_LANES; i++)
 			atomic_store_explicit(

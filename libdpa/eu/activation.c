@@ -241,14 +241,14 @@ static int ms_left(uint64_t end)
 	return now < end ? (int)((end - now) / 1000000) : 0;
 }
 
-/* Sleep until the state is one of two. */
-static bool wait_for_state(struct dpa_act *act, uint32_t a, uint32_t b, int timeout_ms)
+/* Sleep until it is stopped, or in this state. */
+static bool wait_for_state(struct dpa_act *act, uint32_t state, int timeout_ms)
 {
 	uint32_t w = atomic_load_explicit(&act->word, memory_order_acquire);
 	uint64_t end = dpal_now_ns() + (timeout_ms > 0 ? timeout_ms * UINT64_C(1000000) : 0);
 	int left = timeout_ms;
 
-	while (STATE(w) != a && STATE(w) != b) {
+	while (STATE(w) != state && STATE(w) != DPA_ACT_STOPPED) {
 		if (timeout_ms >= 0 && !(left = ms_left(end)))
 			return false;
 		dpa_futex_wait(&act->word, w, left);
@@ -260,10 +260,10 @@ static bool wait_for_state(struct dpa_act *act, uint32_t a, uint32_t b, int time
 bool dpa_act_stop(struct dpa_act *act, int timeout_ms)
 {
 	ask_to_stop(act);
-	return wait_for_state(act, DPA_ACT_STOPPED, DPA_ACT_STOPPED, timeout_ms);
+	return wait_for_state(act, DPA_ACT_STOPPED, timeout_ms);
 }
 
 bool dpa_act_wait(struct dpa_act *act, int timeout_ms)
 {
-	return wait_for_state(act, DPA_ACT_FINISHED, DPA_ACT_STOPPED, timeout_ms);
+	return wait_for_state(act, DPA_ACT_FINISHED, timeout_ms);
 }

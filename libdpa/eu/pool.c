@@ -123,7 +123,7 @@ static int take_eu_or_wait(struct dpa_work *work)
 	dpa_pool_push(&dpa_pool.queue, work);
 	eu = dpa_pool_take_eu(work); /* one that was freed before its owner could see the queue */
 	if (eu >= 0)
-		dpa_pool_remove(&dpa_pool.queue, work);
+		dpa_pool_remove(work);
 	dpa_pool_unlock_queues();
 	return eu;
 }
@@ -176,7 +176,7 @@ bool dpa_pool_cancel(struct dpa_work *work)
 	bool found;
 
 	dpa_pool_lock_queues();
-	found = dpa_pool_remove(&dpa_pool.queue, work);
+	found = dpa_pool_remove(work);
 	dpa_pool_unlock_queues();
 	return found;
 }
@@ -407,7 +407,7 @@ void *dpa_pool_thread(void *arg)
 	dpa_fault_thread_begin(me);
 	while ((work = next_work(me)) != &dpa_pool_stop_mark)
 		execute_all(me, work);
-	dpa_fault_thread_end(me);
+	dpa_fault_thread_end();
 	return NULL;
 }
 

@@ -72,8 +72,8 @@ void dpa_pool_push(struct dpa_list *l, struct dpa_work *work);
 struct dpa_work *dpa_pool_unlink_at(struct dpa_list *l, struct dpa_work **at);
 /* Take the first work that waits for an EU and may have this one. */
 struct dpa_work *dpa_pool_pop_for(int eu);
-/* Remove a work from a list. True: it was in the list. */
-bool dpa_pool_remove(struct dpa_list *l, struct dpa_work *work);
+/* Remove a work from the queue. True: it was in the queue. */
+bool dpa_pool_remove(struct dpa_work *work);
 bool dpa_pool_may_have(const struct dpa_work *work, int eu);
 /*
  * Claim the lowest EU of a map that the work may have; if `loose`, one without pinned work. -1:

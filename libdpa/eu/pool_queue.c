@@ -57,13 +57,13 @@ struct dpa_work *dpa_pool_pop_for(int eu)
 	return dpa_pool_unlink_at(&dpa_pool.queue, at);
 }
 
-bool dpa_pool_remove(struct dpa_list *l, struct dpa_work *work)
+bool dpa_pool_remove(struct dpa_work *work)
 {
-	struct dpa_work **at = &l->head;
+	struct dpa_work **at = &dpa_pool.queue.head;
 
 	while (*at && *at != work)
 		at = &(*at)->next;
-	return dpa_pool_unlink_at(l, at) != NULL;
+	return dpa_pool_unlink_at(&dpa_pool.queue, at) != NULL;
 }
 
 /* ------------------------------------------------------------------- tokens */

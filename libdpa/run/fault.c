@@ -223,7 +223,7 @@ void dpa_fault_thread_begin(struct dpal_eu *eu)
 	eu->stack_floor = dpa_crash_stack_floor();
 }
 
-void dpa_fault_thread_end(struct dpal_eu *eu)
+void dpa_fault_thread_end(void)
 {
 	stack_t ss = {.ss_flags = SS_DISABLE};
 

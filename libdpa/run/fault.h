@@ -31,7 +31,7 @@ void dpa_fault_mask(sigset_t *mask);
 int dpa_fault_kill_signal(void);
 /* First and last call on the EU's thread. */
 void dpa_fault_thread_begin(struct dpal_eu *eu);
-void dpa_fault_thread_end(struct dpal_eu *eu);
+void dpa_fault_thread_end(void);
 
 static inline void dpal_pause(void)
 {

@@ -269,7 +269,7 @@ bool cma_lead(struct cma_channel *ch, struct rdma_ucm_event_resp *resp, int *err
 }
 
 /* Starts a thread that gets no signal of the program. */
-static int start_detached(const char *name, void *(*fn)(void *), void *arg)
+static int start_detached(const char *name, void *(*fn)(void *))
 {
 	pthread_attr_t attr;
 	sigset_t all, old;
@@ -280,7 +280,7 @@ static int start_detached(const char *name, void *(*fn)(void *), void *arg)
 	pthread_attr_init(&attr);
 	pthread_attr_setdetachstate(&attr, PTHREAD_CREATE_DETACHED);
 	pthread_sigmask(SIG_SETMASK, &all, &old);
-	err = pthread_create(&t, &attr, fn, arg);
+	err = pthread_create(&t, &attr, fn, NULL);
 	pthread_sigmask(SIG_SETMASK, &old, NULL);
 	pthread_attr_destroy(&attr);
 	if (!err)
@@ -340,7 +340,7 @@ static int start_engine(void)
 	err = open_cma_device();
 	if (err)
 		goto fini_index;
-	err = start_detached("dpa-cm", engine_main, NULL);
+	err = start_detached("dpa-cm", engine_main);
 	if (err)
 		goto close_device;
 	cma.engine = CMA_ENGINE_ON;
@@ -394,7 +394,7 @@ static void need_engine(void *arg)
 {
 	if (atomic_flag_test_and_set(&starting))
 		return;
-	if (start_detached("dpa-cm-start", start_main, NULL))
+	if (start_detached("dpa-cm-start", start_main))
 		atomic_flag_clear(&starting);
 }
 
