@@ -293,8 +293,13 @@ bool dpa_inspect_drops(struct dpa_hw *hw, const uint8_t *p, uint32_t n)
 	struct dpa_inspect *in = hw->insp;
 	struct dpa_fault_act a = {0};
 
-	if (dpa_link_is_cut(hw))
+	if (dpa_link_is_cut(hw)) {
+		/* of a port; a device that has stopped counts nothing */
+		dpa_count(hw, DPA_CNT_tx_dropped,
+			  (atomic_load_explicit(&hw->inspect, memory_order_relaxed) &
+			   DPA_INSPECT_DOWN) != 0);
 		return true;
+	}
 	dpa_spin_lock(&in->lock);
 	if (dpa_fault_meant(&in->fault.spec, p, n))
 		dpa_fault_decide(&in->fault.spec, in->fault.index++, n, &a);

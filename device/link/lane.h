@@ -432,6 +432,12 @@ static inline struct dpa_slot *dpa_lane_reserve(struct dpa_tx *tx, uint32_t len,
 void dpa_lane_trace(const struct dpa_slot *s) __attribute__((cold));
 
 /*
+ * Marks the entry as lost, because the port is down, and counts the packet (port_xmit_discards). Context: as
+ * dpa_lane_publish().
+ */
+void dpa_lane_lose(struct dpa_tx *tx, struct dpa_slot *s) __attribute__((cold));
+
+/*
  * Publishes the reserved entry. An entry that was reserved and is not published changes nothing;
  * otherwise the consumer would never release its data. Context: producer side, under tx->lock.
  */
@@ -444,7 +450,7 @@ static inline void dpa_lane_publish(struct dpa_tx *tx, struct dpa_slot *s)
 	/* what is passed on for another process is not sent by this one */
 	if (dpa_unlikely(atomic_load_explicit(&tx->down, memory_order_relaxed)) &&
 	    s->opcode != DPA_LINK_FRAME)
-		s->opcode = DPA_LINK_LOST;
+		dpa_lane_lose(tx, s);
 	tx->dhead = tx->dres;
 	/* the watchdog reads it without the lock */
 	__atomic_store_n(&tx->head, head, __ATOMIC_RELAXED);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
-/* taken.c - how much a peer has taken from the link to it. */
+/* taken.c - how much a peer has taken from the link to it; the rare cases of publishing. */
 #include "link/kick.h"
 
 uint64_t dpa_peer_taken(const struct dpa_peer *p)
@@ -33,4 +33,12 @@ void dpa_lane_trace(const struct dpa_slot *s)
 
 	dpa_trace_event(DPA_TRACE_TX, s->src, s->opcode, s->dqpn, s->psn, s->len,
 			aeth ? (uint8_t)x->syndrome : 0);
+}
+
+void dpa_lane_lose(struct dpa_tx *tx, struct dpa_slot *s)
+{
+	/* the other opcodes beyond those of the BTH are messages between adapters */
+	if (s->opcode < DPA_LINK_LOST || s->opcode == DPA_LINK_RAW || s->opcode == DPA_LINK_ACKS)
+		dpa_count(tx->peer->hw, DPA_CNT_tx_dropped, 1);
+	s->opcode = DPA_LINK_LOST;
 }

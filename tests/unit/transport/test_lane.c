@@ -96,6 +96,50 @@ Test(transport_lane, holds_as_many_slots_as_it_has)
 	}
 }
 
+/* Publishes an entry with this opcode. Its opcode in the ring. */
+static uint8_t sent_as(struct lane *l, uint8_t opcode)
+{
+	struct dpa_slot *s = dpa_lane_reserve(&l->tx, 0, NULL);
+
+	cr_assert_not_null(s);
+	s->opcode = opcode;
+	s->len = 0;
+	dpa_lane_publish(&l->tx, s);
+	return s->opcode;
+}
+
+/* As ib_port's port_xmit_discards: also what the peer never sees. */
+Test(transport_lane, what_a_port_that_is_down_sends_is_lost_and_counted)
+{
+	static _Atomic uint64_t cnt[DPA_CNT_NUM];
+	struct dpa_hw *hw = calloc(1, sizeof(*hw));
+	struct dpa_peer *peer = calloc(1, sizeof(*peer));
+	struct lane l;
+
+	cr_assert(hw && peer);
+	hw->cnt = cnt;
+	peer->hw = hw;
+	open_lane(&l, 0, 0);
+	l.tx.peer = peer;
+	cr_assert(put(&l, 0, 64));
+	cr_expect_eq(cnt[DPA_CNT_tx_dropped], 0);
+	atomic_store(&l.tx.down, true);
+	cr_assert(put(&l, 1, 64));
+	cr_expect_eq(cnt[DPA_CNT_tx_dropped], 1);
+	cr_expect_neq(l.shm->slots[0].opcode, DPA_LINK_LOST);
+	cr_expect_eq(l.shm->slots[1].opcode, DPA_LINK_LOST);
+	/* a frame of another process goes on, a message between adapters is no packet */
+	cr_expect_eq(sent_as(&l, DPA_LINK_FRAME), DPA_LINK_FRAME);
+	cr_expect_eq(sent_as(&l, DPA_LINK_ASK), DPA_LINK_LOST);
+	cr_expect_eq(sent_as(&l, DPA_LINK_ROOM), DPA_LINK_LOST);
+	cr_expect_eq(cnt[DPA_CNT_tx_dropped], 1);
+	cr_expect_eq(sent_as(&l, DPA_LINK_RAW), DPA_LINK_LOST);
+	cr_expect_eq(cnt[DPA_CNT_tx_dropped], 2);
+	free(l.shm);
+	free(peer);
+	free(hw);
+}
+
 Test(transport_lane, a_full_data_area_is_no_room)
 {
 	struct lane l;

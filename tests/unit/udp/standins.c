@@ -29,6 +29,12 @@ void dpa_lane_trace(const struct dpa_slot *s)
 	(void)s;
 }
 
+void dpa_lane_lose(struct dpa_tx *tx, struct dpa_slot *s)
+{
+	(void)tx;
+	s->opcode = DPA_LINK_LOST;
+}
+
 uint32_t dpa_spin_pauses = 200;
 char ut_log[512];
 uint32_t ut_wakes;
