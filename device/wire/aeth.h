@@ -18,12 +18,36 @@ enum {
 	DPA_NAK_REM_OP = 3,
 };
 
-/* Credit count (IBA table 47): the largest code with a count of at most n; the count of a code. */
-uint8_t dpa_credit_code(uint32_t n);
-uint32_t dpa_credits(uint8_t code);
+/*
+ * Credit count of a code (IBA 9.7.7 (codes), table 47): 0 1 2 3, then 2^k and 1.5 * 2^k in turn: 4 6 8
+ * 12 16 ... 32768 at code 30.
+ */
+static inline uint32_t dpa_credits(uint8_t code)
+{
+	uint32_t k = code / 2u;
+
+	if (code < 4)
+		return code;
+	return code & 1 ? 3u << (k - 1) : 1u << k;
+}
+
+/* The largest code with a credit count of at most n. */
+static inline uint8_t dpa_credit_code(uint32_t n)
+{
+	uint32_t k;
+
+	if (n < 2)
+		return (uint8_t)n;
+	k = 31u - (uint32_t)__builtin_clz(n);
+	return k < 15 ? (uint8_t)(2 * k + (n >= 3u << (k - 1))) : 30;
+}
+
 /* RNR timer code (IBA table 46) to nanoseconds. */
 uint64_t dpa_rnr_ns(uint8_t code);
-/* Local ACK timeout code: 4.096 us * 2^code, in nanoseconds. Code 0, no timeout: UINT64_MAX. */
-uint64_t dpa_timeout_ns(uint8_t code);
+/* Local ACK timeout code (IBA C9-140): 4.096 us * 2^code, in nanoseconds. Code 0, no timeout: UINT64_MAX. */
+static inline uint64_t dpa_timeout_ns(uint8_t code)
+{
+	return code ? 4096ull << (code & 31) : UINT64_MAX;
+}
 
 #endif
