@@ -38,7 +38,7 @@ test-unit: ## unit tests only
 
 test-integration: ## real programs between two processes, the quick subset
 	@scripts/install-deps --test
-	@scripts/test --build $(BUILD) -j$(JOBS) build integration hosts
+	@scripts/test --build $(BUILD) -j$(JOBS) build integration
 
 test-matrix: ## every combination that perftest accepts (long)
 	@scripts/install-deps --test
@@ -79,7 +79,7 @@ asan ubsan tsan threads: ## unit tests under AddressSanitizer, UndefinedBehavior
 	@scripts/install-deps --test
 	@scripts/test --build $(BUILD) -j$(JOBS) $@
 
-clang: ## compile everything with clang -Werror (`make test`: its warnings of each file)
+clang: ## compile everything with clang -Werror (`make check`: its warnings for what changed)
 	@scripts/install-deps --test
 	@scripts/test --build $(BUILD) -j$(JOBS) clang
 

@@ -42,15 +42,14 @@ REFUSED = re.compile(
 
 
 def sizes(op, kind, conn, full):
-    """Sizes: all of them by -a (8 MiB; UD stops at the MTU), and the ends one by one. What takes a
-    latency test most of its time with -a (iterations()) is in the quick set once."""
+    """Sizes: all of them by -a (8 MiB; UD stops at the MTU), and the ends one by one. -a takes seconds of
+    a processor at each end whatever it moves (iterations()): the quick set has it once."""
     if op == "atomic":
         return [""]
-    if not full and kind == "lat" and (op, conn) != ("send", "RC"):
-        return ["-s 1", "-s 1024" if conn == "UD" else "-s 8388608"]
-    if conn == "UD":
-        return ["-a", "-s 1", "-s 1024"] if full else ["-a", "-s 1"]
-    return ["-a", "-s 1", "-s 65536", "-s 8388608"] if full else ["-a", "-s 1"]
+    last = "-s 1024" if conn == "UD" else "-s 8388608"
+    if full:
+        return ["-a", "-s 1", *([] if conn == "UD" else ["-s 65536"]), last]
+    return ["-a" if (op, kind, conn) == ("send", "bw", "RC") else last, "-s 1"]
 
 
 def powerset(options):

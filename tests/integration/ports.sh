@@ -19,11 +19,13 @@ listens() { # PORT
 	in_tables ":$(printf %04X "$1") [0-9A-F]*:0000 0A "
 }
 
-# until_true CMD...: asks again and again, each time a new process, until it is so; a minute at most
+# until_true CMD...: asks again and again, each time a new process, until it is so; a minute at most. The pause
+# leaves the processors to what is waited for.
 until_true() {
 	local end=$((SECONDS + 60))
 	while ((SECONDS < end)); do
 		"$@" >/dev/null 2>&1 && return
+		sleep 0.03
 	done
 	echo "never so: $*"
 	"$@"
