@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause
 """The jobs of `run`: which there are, and several at a time, each in a cell of its own."""
 import argparse
+import concurrent.futures
 import contextlib
 import glob
 import os
@@ -40,13 +41,16 @@ class Job:
         self.env = dict(os.environ, PATH=f"{PATH}:{os.environ.get('PATH', '')}", **dict(env))
         self.took, self.pid = "", 0
 
-    def run(self, words, each_line):
-        """Its exit status and output. each_line: takes each line of a part as soon as it is printed."""
+    def run(self, words, each_line, over):
+        """Its exit status and output. each_line: takes each line of a part as soon as it is printed. over: an
+        event; if it is set after the job has begun, the caller of its set() ends the job by `pid`."""
         begin = time.monotonic()
         with tempfile.TemporaryFile() as out:
             p = subprocess.Popen([*words, *self.command], stdin=subprocess.DEVNULL, env=self.env,
                                  stdout=subprocess.PIPE if self.part else out, stderr=subprocess.STDOUT)
             self.pid = p.pid
+            if over.is_set():
+                end_all(p.pid)
             late = threading.Timer(patience(self.limit), end_all, (p.pid,))
             late.start()
             text = b""
@@ -169,24 +173,21 @@ def run(report, work):
                 except queue.Empty:
                     break
                 try:
-                    result = job.run(words or [], lambda line: report.add(0, 0, 0, line))
+                    result = job.run(words or [], lambda line: report.add(0, 0, 0, line), over)
                     if not over.is_set():
                         tell(report, job, *result)
                 except Exception:  # pylint: disable=broad-except; it must not pass for a success
                     report.fail(job.name, traceback.format_exc())
 
-    threads = [threading.Thread(target=lane, args=(polls, rest))]
-    threads += [threading.Thread(target=lane, args=(rest,)) for _ in range(BESIDE if words else 0)]
     signal.signal(signal.SIGTERM, stop_by_signal)
-    try:
-        for t in threads:
-            t.start()
-        for t in threads:
-            t.join()
-    except KeyboardInterrupt:
-        over.set()
-        for job in work:
-            end_all(job.pid)
-        for t in threads:
-            t.join()
-        raise
+    beside = BESIDE if words else 0
+    with concurrent.futures.ThreadPoolExecutor(1 + beside) as pool:
+        lanes = [pool.submit(lane, polls, rest), *(pool.submit(lane, rest) for _ in range(beside))]
+        try:
+            concurrent.futures.wait(lanes)
+        except KeyboardInterrupt:
+            over.set()
+            for job in work:
+                end_all(job.pid)
+            concurrent.futures.wait(lanes)
+            raise
