@@ -359,7 +359,9 @@ Test(dma_far_errors, a_list_is_taken_apart)
 		far_submit(far_data(rig.import, rig.far, 100), dst, 0);
 		doca_pe_progress(rig.pe);
 		ended++;
-	} while (rig.done + rig.failed > ended);
+	} while (rig.done + rig.failed > ended && ended < 1000);
+	if (rig.done + rig.failed > ended)
+		cr_skip_test("each copy ends in the call that begins it");
 	OK(doca_buf_unchain_list(dst, rest));
 	far_await(ended + 1);
 	if (rig.failed)
