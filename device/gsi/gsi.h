@@ -70,8 +70,11 @@ enum dpa_gsi_whose dpa_gsi_find(struct dpa_hw *hw, const struct dpa_gsi_key *k,
 void dpa_gsi_frame(const struct dpa_gsi_addr *a, const uint8_t src[16], const uint8_t dst[16],
 		   uint16_t sport, const uint8_t *mad, uint8_t room[DPA_GSI_FRAME],
 		   struct dpa_frame *f);
-/* Sends to board `num`, or to all other boards (0). False: there is none. Needs no lock. */
-bool dpa_gsi_to_boards(struct dpa_hw *hw, const struct dpa_frame *f, uint32_t num);
+/*
+ * Sends to board `num`, or to all other boards (0). 0, or ENOBUFS: there is no room now;
+ * EHOSTUNREACH: there is no such board. Needs no lock.
+ */
+int dpa_gsi_to_boards(struct dpa_hw *hw, const struct dpa_frame *f, uint32_t num);
 
 /*
  * Takes a packet to QP 1 whose ICRC and P_Key are right. True: it is for the endpoint of this

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0 OR BSD-2-Clause */
 /* in.c - packets to QP 1 from the wire, and forwarding to other boards of the host. */
+#include <errno.h>
 #include <dpa_mad.h>
 #include "ctx/hw.h"
 #include "gsi/gsi.h"
@@ -34,7 +35,7 @@ void dpa_gsi_frame(const struct dpa_gsi_addr *a, const uint8_t src[16], const ui
 				   DPA_GSI_FRAME - DPA_GSI_ROOM);
 }
 
-bool dpa_gsi_to_boards(struct dpa_hw *hw, const struct dpa_frame *f, uint32_t num)
+int dpa_gsi_to_boards(struct dpa_hw *hw, const struct dpa_frame *f, uint32_t num)
 {
 	return num ? dpa_forward_board(hw, f, num) : dpa_forward_boards(hw, f);
 }
@@ -113,8 +114,14 @@ bool dpa_gsi_in(struct dpa_hw *hw, const struct dpa_frame *f, struct dpa_roce_pk
 	case DPA_GSI_BOARD:
 		if (f->passed_on) /* from the board that received it first: it would loop */
 			return drop_mad(hw);
-		if (!dpa_gsi_to_boards(hw, f, num))
+		switch (dpa_gsi_to_boards(hw, f, num)) {
+		case 0:
 			break;
+		case ENOBUFS: /* the board has a process: it must not be refused for it */
+			return drop_mad(hw);
+		default:
+			return is_mad_refused(hw, f, pkt);
+		}
 		dpa_count(hw, DPA_CNT_rx_forwarded, 1);
 		return listens_now(hw, &k, f, pkt);
 	case DPA_GSI_NOBODY:

@@ -116,13 +116,17 @@ static int send_near(struct dpa_hw_gsi *g, const struct dpa_gsi_addr *to,
 	struct dpa_board_gsi at;
 	struct dpa_frame f;
 	uint32_t num;
+	int rc;
 
 	switch (dpa_gsi_find(g->hw, k, to->dgid, &at, &num)) {
 	case DPA_GSI_PROCESS:
 		return send_mad_to(g, to, sgid_index, at.qpn, mad);
 	case DPA_GSI_BOARD:
 		dpa_gsi_frame(to, to->sgid, to->dgid, DPA_GSI_SPORT, mad, room, &f);
-		if (!dpa_gsi_to_boards(g->hw, &f, num))
+		rc = dpa_gsi_to_boards(g->hw, &f, num);
+		if (rc == ENOBUFS)
+			return rc; /* the board has a process: the MAD must not come back */
+		if (rc)
 			break;
 		if (k->request && dpa_gsi_find(g->hw, k, to->dgid, &at, &num) == DPA_GSI_PROCESS)
 			return send_mad_to(g, to, sgid_index, at.qpn,
@@ -169,7 +173,7 @@ bool dpa_hw_gsi_pass_on(struct dpa_hw_gsi *g, const struct dpa_gsi_addr *from,
 	case DPA_GSI_PROCESS:
 		return at.qpn != g->info.qpn && dpa_frame_forward(g->hw, &f, at.qpn);
 	case DPA_GSI_BOARD:
-		return dpa_gsi_to_boards(g->hw, &f, num);
+		return !dpa_gsi_to_boards(g->hw, &f, num);
 	case DPA_GSI_NOBODY:
 		break;
 	}

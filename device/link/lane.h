@@ -304,6 +304,12 @@ struct dpa_tx {
 	 * ACKs.
 	 */
 	uint32_t acks_waiting;
+	/*
+	 * Under lock: the value of tail when a MAD found no room, and since when it has been that
+	 * (ns; 0: no MAD has found none).
+	 */
+	uint32_t full_tail;
+	uint64_t full_since;
 	struct dpa_tx *cork_next;
 } __attribute__((aligned(DPA_CACHE_LINE)));
 

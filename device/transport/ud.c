@@ -107,7 +107,22 @@ static uint32_t check_ud(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wq
 				    : 0;
 }
 
-/* 0: sent; 1: no room. */
+/*
+ * True if the peer has taken nothing for so long that a MAD is lost at once. The MADs for all
+ * processes share a send queue, and each of them would wait as long again. Context: tx->lock.
+ */
+static bool is_stuck(struct dpa_tx *tx)
+{
+	const uint64_t now = dpa_now_ns();
+
+	if (!tx->full_since || tx->full_tail != tx->tail) {
+		tx->full_since = now;
+		tx->full_tail = tx->tail;
+	}
+	return now - tx->full_since > GSI_PATIENCE_NS;
+}
+
+/* 0: sent, or lost; 1: no room. */
 /* IBA 9.6 (privileged-qkey) */
 static int ud_packet(struct dpa_hw_qp *qp, struct dpa_tx *tx, uint32_t idx,
 		     const struct dpa_wqe_ctrl *c, const struct dpa_wqe_av *av, uint32_t *syn)
@@ -120,13 +135,17 @@ static int ud_packet(struct dpa_hw_qp *qp, struct dpa_tx *tx, uint32_t idx,
 	struct dpa_slot *s;
 	struct dpa_ext *x;
 	uint8_t *data = NULL;
+	bool lost;
 
 	dpa_port_gid(qp->ctx->port, av->sgid_index, &sgid);
 	dpa_spin_lock(&tx->lock);
 	s = dpa_pkt_begin(qp, tx, op, av->dqpn, qp->req.send_psn, n, n, &data);
 	if (!s) {
+		lost = qp->gsi && is_stuck(tx);
 		dpa_spin_unlock(&tx->lock);
-		return 1;
+		if (lost)
+			dpa_count(qp->hw, DPA_CNT_tx_dropped, 1);
+		return !lost;
 	}
 	x = (struct dpa_ext *)s->ext;
 	x->qkey = av->qkey & 0x80000000u ? qp->attr.qkey : av->qkey;

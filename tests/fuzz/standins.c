@@ -3,6 +3,7 @@
  * standins.c - the answers for QP1, beside those of tests/unit/transport/standins.c: services and
  * ids of this process, of another one, of another board, or of none.
  */
+#include <errno.h>
 #include <dpa_cm_port.h>
 #include "link/peer.h"
 #include "device/gsi/gsi.h"
@@ -41,14 +42,14 @@ bool dpa_cm_port_listens(uint16_t ps, uint16_t port)
 	return port & 1;
 }
 
-bool dpa_forward_board(struct dpa_hw *hw, const struct dpa_frame *f, uint32_t num)
+int dpa_forward_board(struct dpa_hw *hw, const struct dpa_frame *f, uint32_t num)
 {
-	return num & 1;
+	return num & 1 ? 0 : num & 2 ? ENOBUFS : EHOSTUNREACH;
 }
 
-bool dpa_forward_boards(struct dpa_hw *hw, const struct dpa_frame *f)
+int dpa_forward_boards(struct dpa_hw *hw, const struct dpa_frame *f)
 {
-	return f->n & 4;
+	return f->n & 4 ? 0 : EHOSTUNREACH;
 }
 
 void dpa_gsi_need(void)

@@ -231,40 +231,45 @@ static int *board_conn(struct dpa_udp *u, uint32_t num)
 	return &u->out[at].fd;
 }
 
-static bool to_board(struct dpa_hw *hw, const struct dpa_frame *f, uint32_t num)
+/* The errno of a failed sendmsg() as dpa_forward_board() returns it. */
+static int send_error(void)
+{
+	return errno == EAGAIN || errno == ENOBUFS || errno == EMSGSIZE ? ENOBUFS : EHOSTUNREACH;
+}
+
+static int to_board(struct dpa_hw *hw, const struct dpa_frame *f, uint32_t num)
 {
 	struct dpa_udp *u = hw->udp;
 	struct dpa_fwd h;
 	struct iovec iov[2] = {{.iov_base = &h, .iov_len = sizeof(h)},
 			       {.iov_base = (void *)(uintptr_t)f->p, .iov_len = f->n}};
 	struct msghdr m = {.msg_iov = iov, .msg_iovlen = 2};
-	bool sent = false;
-	int *fd, cancel;
+	int *fd, cancel, rc = EHOSTUNREACH;
 
 	dpa_fwd_pack(&h, f);
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	dpa_spin_lock(&u->out_lock);
-	for (int tries = 0; tries < 2 && !sent; tries++) {
+	for (int tries = 0; tries < 2; tries++) {
 		fd = board_conn(u, num);
 		if (*fd < 0)
 			break;
-		sent = dpa_sys_sendmsg(*fd, &m, MSG_NOSIGNAL | MSG_DONTWAIT) >= 0;
-		if (sent || errno == EAGAIN || errno == ENOBUFS || errno == EMSGSIZE)
+		rc = dpa_sys_sendmsg(*fd, &m, MSG_NOSIGNAL | MSG_DONTWAIT) >= 0 ? 0 : send_error();
+		if (rc != EHOSTUNREACH)
 			break;
 		dpa_sys_close(*fd); /* its holder ended: another process may have the number now */
 		*fd = -1;
 	}
 	dpa_spin_unlock(&u->out_lock);
 	pthread_setcancelstate(cancel, NULL);
-	return sent;
+	return rc;
 }
 
-bool dpa_forward_board(struct dpa_hw *hw, const struct dpa_frame *f, uint32_t num)
+int dpa_forward_board(struct dpa_hw *hw, const struct dpa_frame *f, uint32_t num)
 {
-	return f->n <= DPA_FWD_MAX && to_board(hw, f, num);
+	return f->n <= DPA_FWD_MAX ? to_board(hw, f, num) : EHOSTUNREACH;
 }
 
-bool dpa_forward_boards(struct dpa_hw *hw, const struct dpa_frame *f)
+int dpa_forward_boards(struct dpa_hw *hw, const struct dpa_frame *f)
 {
 	struct dpa_fwd h;
 	struct iovec iov[2] = {{.iov_base = &h, .iov_len = sizeof(h)},
@@ -283,7 +288,7 @@ bool dpa_forward_boards(struct dpa_hw *hw, const struct dpa_frame *f)
 		dpa_sys_close(fd); /* sent data stays readable */
 	}
 	pthread_setcancelstate(cancel, NULL);
-	return sent;
+	return sent ? 0 : EHOSTUNREACH;
 }
 
 bool dpa_frame_forward(struct dpa_hw *hw, const struct dpa_frame *f, uint32_t dqpn)
@@ -293,7 +298,7 @@ bool dpa_frame_forward(struct dpa_hw *hw, const struct dpa_frame *f, uint32_t dq
 
 	if (f->n > DPA_FWD_MAX || num == 0 || num == 255)
 		return false;
-	ok = num == hw->board->board_num ? frame_to_process(hw, f, dqpn) : to_board(hw, f, num);
+	ok = num == hw->board->board_num ? frame_to_process(hw, f, dqpn) : !to_board(hw, f, num);
 	if (ok)
 		dpa_count(hw, DPA_CNT_rx_forwarded, 1);
 	return ok;

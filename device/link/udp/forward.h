@@ -39,16 +39,16 @@ bool dpa_fwd_unpack(struct dpa_frame *f, const struct dpa_fwd *h, const uint8_t 
 void dpa_forward_take(struct dpa_hw *hw, const struct dpa_slot *s, const uint8_t *payload);
 
 /*
- * Pass a packet to another adapter instance of the host, for any QPN. False: there is none with
- * this number, or it accepts nothing.
+ * Pass a packet to another adapter instance of the host, for any QPN. 0, or ENOBUFS: there is no
+ * room now; EHOSTUNREACH: there is none with this number, or it accepts nothing.
  */
-bool dpa_forward_board(struct dpa_hw *hw, const struct dpa_frame *f, uint32_t num);
+int dpa_forward_board(struct dpa_hw *hw, const struct dpa_frame *f, uint32_t num);
 
 /*
  * Pass a packet to all other adapter instances, over connections made for it: some 300 system
- * calls. Returns true if there are others.
+ * calls. 0, or EHOSTUNREACH: there are no others.
  */
-bool dpa_forward_boards(struct dpa_hw *hw, const struct dpa_frame *f);
+int dpa_forward_boards(struct dpa_hw *hw, const struct dpa_frame *f);
 
 /* True if a packet waits in a ring for a process that is not connected yet. Any thread, no lock. */
 bool dpa_fwd_waits(struct dpa_hw *hw);
