@@ -270,6 +270,7 @@ struct cma {
 	struct dpav_cm_index index;
 	struct cma_early *early, **early_tail;
 	uint32_t num_early;
+	struct cma_unsent *unsent, **unsent_tail; /* unsent.c: the first is the oldest */
 	uint32_t full;	   /* the last listener without room in its backlog */
 	uint32_t take_ins; /* further DREQs of this round for which data may be taken in */
 	bool taken_in;	   /* done for all DREQs of this check */
@@ -541,13 +542,23 @@ void cma_refusal_put(const struct dpa_gsi_addr *from, const struct dpa_mad *requ
 bool cma_refusal_find(const struct dpa_gsi_addr *from, const struct dpa_mad *request,
 		      uint16_t *reason);
 
+/* ---- unsent.c, locked: MADs for which QP1 has no room */
+/* Send a MAD, behind those that wait. It waits if there is no room; another failure loses it. */
+void cma_unsent_send(const struct dpa_gsi_addr *to, const uint8_t mad[DPA_MAD_BYTES]);
+/* Send those that wait, as far as there is room. */
+void cma_unsent_round(void);
+/* Return the time of the next round, ms; UINT64_MAX: none waits. */
+uint64_t cma_unsent_next(void);
+/* In a forked child: the MADs are the parent's. */
+void cma_unsent_forget(void);
+
 /*
  * ---- mad.c, locked: process one message of QP1. False: the caller keeps the message for another try:
  * a request without a listener, or a DREQ while completions of its QP wait for the program. last: this
  * is the last try: the request is refused, the DREQ is accepted.
  */
 bool cma_receive(const struct dpa_gsi_addr *from, const uint8_t mad[DPA_MAD_BYTES], bool last);
-/* Send a message; if that fails it counts as lost. */
+/* Send a message, in order; if that fails it counts as lost. */
 void cma_send_mad(const struct dpa_gsi_addr *to, const struct dpa_mad *m);
 /* True if this GID is an address of this host. */
 bool cma_is_own(const uint8_t gid[16]);

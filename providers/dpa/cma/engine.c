@@ -71,6 +71,8 @@ static int until_next(void)
 		next = cma_neighbour_next();
 	if (cma_early_next() < next)
 		next = cma_early_next();
+	if (cma_unsent_next() < next)
+		next = cma_unsent_next();
 	if (cma.forked && cma.hold_due < next)
 		next = cma.hold_due;
 	if (next == UINT64_MAX)
@@ -117,6 +119,7 @@ static void remove_device(void)
 static void engine_round(void)
 {
 	drain_wake();
+	cma_unsent_round();
 	if (atomic_exchange_explicit(&cma.removed, false, memory_order_acquire))
 		remove_device();
 	receive_all();

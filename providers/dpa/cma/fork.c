@@ -124,6 +124,7 @@ static void forget_connections(void)
 	cma.heap_len = 0;
 	cma.num_conns = 0;
 	cma_early_forget();
+	cma_unsent_forget();
 }
 
 static void cm_after_fork_child(void)

@@ -35,7 +35,7 @@ void cma_send_mad(const struct dpa_gsi_addr *to, const struct dpa_mad *m)
 		return;
 	if (dpa_trace_is_on())
 		cma_trace_sent(m);
-	(void)dpa_hw_gsi_send(cma.gsi, to, buf);
+	cma_unsent_send(to, buf);
 }
 
 static void refuse_mad(const struct dpa_gsi_addr *from, const struct dpa_mad *m, uint16_t reason)

@@ -7,7 +7,10 @@
 #include "dpa.h"
 #include "cma/cma.h"
 
-struct cma cma = {.lock = PTHREAD_MUTEX_INITIALIZER, .wake = -1, .early_tail = &cma.early};
+struct cma cma = {.lock = PTHREAD_MUTEX_INITIALIZER,
+		  .wake = -1,
+		  .early_tail = &cma.early,
+		  .unsent_tail = &cma.unsent};
 
 /*
  * Not cancellable meanwhile: reads and writes are cancellation points, and the lock would stay

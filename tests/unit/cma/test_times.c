@@ -121,6 +121,43 @@ Test(cma_times, a_lost_reply_is_repeated)
 	expect_none(p.c);
 }
 
+/* The DREQ behind it must not come first: the peer would have no event ESTABLISHED. */
+Test(cma_times, a_confirmation_without_room_is_sent_when_there_is_some)
+{
+	struct event ev;
+
+	pair_request(&p);
+	cr_assert_eq(accept_id(p.s, p.passive, UID + 1, &(struct conn){.qpn = new_qpn()}), 0);
+	expect(p.c, &ev, EV_CONNECT_RESPONSE);
+	fake_gsi.full = true;
+	cr_assert_eq(establish(p.c, p.active), 0);
+	cr_assert_eq(disconnect(p.c, p.active), 0);
+	expect_none(p.s);
+	fake_gsi.full = false;
+	expect_of(p.s, &ev, EV_ESTABLISHED, UID + 1, p.passive);
+	expect_of(p.s, &ev, EV_DISCONNECTED, UID + 1, p.passive);
+	cr_assert_eq(atomic_load(&sent[RTU]), 1);
+	cr_assert_eq(atomic_load(&sent[DREQ]), 1);
+}
+
+/* It would be sent behind a repetition of itself. */
+Test(cma_times, a_confirmation_that_waits_too_long_is_lost)
+{
+	struct event ev;
+
+	pair_request(&p);
+	cr_assert_eq(accept_id(p.s, p.passive, UID + 1, &(struct conn){.qpn = new_qpn()}), 0);
+	expect(p.c, &ev, EV_CONNECT_RESPONSE);
+	fake_gsi.full = true;
+	cr_assert_eq(establish(p.c, p.active), 0);
+	pass(3);
+	fake_gsi.full = false;
+	expect_none(p.s);
+	cr_assert_eq(atomic_load(&sent[RTU]), 0);
+	pass(5); /* the reply again, and with it the confirmation */
+	expect_of(p.s, &ev, EV_ESTABLISHED, UID + 1, p.passive);
+}
+
 Test(cma_times, a_lost_confirmation_is_sent_again)
 {
 	struct event ev;

@@ -86,9 +86,12 @@ static bool is_far(const uint8_t gid[16])
 int dpa_hw_gsi_send(struct dpa_hw_gsi *gsi, const struct dpa_gsi_addr *to,
 		    const uint8_t mad[DPA_MAD_BYTES])
 {
-	int copies = fake_gsi.copies ? fake_gsi.copies(mad) : 1;
 	struct dpa_gsi_addr from = *to;
+	int copies;
 
+	if (fake_gsi.full)
+		return ENOBUFS;
+	copies = fake_gsi.copies ? fake_gsi.copies(mad) : 1;
 	memcpy(from.sgid, to->dgid, 16);
 	memcpy(from.dgid, to->sgid, 16);
 	if (is_far(to->dgid))

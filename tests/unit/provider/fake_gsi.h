@@ -29,6 +29,7 @@ struct fake_gsi {
 	/* it refuses: no process has port 4791 there; `forged`: from a sender that saw no packet */
 	atomic_bool refuses, forged;
 	atomic_bool board_gone; /* the other adapter instances of this host have no process */
+	atomic_bool full;	/* there is no room for another MAD */
 	atomic_bool silent;	/* its link address is not known */
 	atomic_int probes;
 	/* the last refusal that was recorded, and their number */
