@@ -80,12 +80,15 @@ def patience(limit):
 
 
 def progress_thread(pid):
-    """The id of the process's progress thread."""
+    """The id of the process's progress thread; None before that has given itself its name."""
     for tid in os.listdir(f"/proc/{pid}/task"):
-        with open(f"/proc/{pid}/task/{tid}/comm", encoding="utf-8") as f:
-            if f.read().strip() == "dpa-eu-parked":
-                return tid
-    raise RuntimeError(f"process {pid} has no progress thread")
+        try:
+            with open(f"/proc/{pid}/task/{tid}/comm", encoding="utf-8") as f:
+                if f.read().strip() == "dpa-eu-parked":
+                    return tid
+        except (FileNotFoundError, ProcessLookupError):
+            pass  # another thread, which has ended
+    return None
 
 
 def system_call(pid, tid):
@@ -101,7 +104,8 @@ def system_call(pid, tid):
 def sleep_of(pid):
     """The limit of the sleep in which the process's progress thread is, in whole seconds; 0 while it
     runs. Numbers: epoll_pwait2; epoll_pwait and epoll_wait."""
-    call = system_call(pid, progress_thread(pid))
+    thread = progress_thread(pid)
+    call = system_call(pid, thread) if thread else []
     if call and call[0] == 441 and call[4]:
         with open(f"/proc/{pid}/mem", "rb") as f:
             f.seek(call[4])
