@@ -122,10 +122,11 @@ static bool is_stuck(struct dpa_tx *tx)
 	return now - tx->full_since > GSI_PATIENCE_NS;
 }
 
-/* 0: sent, or lost; 1: no room. */
+enum sent { SENT, NO_ROOM, LOST };
+
 /* IBA 9.6 (privileged-qkey) */
-static int ud_packet(struct dpa_hw_qp *qp, struct dpa_tx *tx, uint32_t idx,
-		     const struct dpa_wqe_ctrl *c, const struct dpa_wqe_av *av, uint32_t *syn)
+static enum sent ud_packet(struct dpa_hw_qp *qp, struct dpa_tx *tx, uint32_t idx,
+			   const struct dpa_wqe_ctrl *c, const struct dpa_wqe_av *av, uint32_t *syn)
 {
 	uint8_t op =
 		DPA_BTH_UD | (c->opcode == DPA_OP_SEND ? DPA_BTH_SEND_ONLY : DPA_BTH_SEND_ONLY_IMM);
@@ -135,17 +136,15 @@ static int ud_packet(struct dpa_hw_qp *qp, struct dpa_tx *tx, uint32_t idx,
 	struct dpa_slot *s;
 	struct dpa_ext *x;
 	uint8_t *data = NULL;
-	bool lost;
+	bool stuck;
 
 	dpa_port_gid(qp->ctx->port, av->sgid_index, &sgid);
 	dpa_spin_lock(&tx->lock);
 	s = dpa_pkt_begin(qp, tx, op, av->dqpn, qp->req.send_psn, n, n, &data);
 	if (!s) {
-		lost = qp->gsi && is_stuck(tx);
+		stuck = qp->gsi && is_stuck(tx);
 		dpa_spin_unlock(&tx->lock);
-		if (lost)
-			dpa_count(qp->hw, DPA_CNT_tx_dropped, 1);
-		return !lost;
+		return stuck ? LOST : NO_ROOM;
 	}
 	x = (struct dpa_ext *)s->ext;
 	x->qkey = av->qkey & 0x80000000u ? qp->attr.qkey : av->qkey;
@@ -173,7 +172,7 @@ static int ud_packet(struct dpa_hw_qp *qp, struct dpa_tx *tx, uint32_t idx,
 	/* To another host it leaves with the next packets: dpa_ud_flush(). */
 	if (!tx->peer->wire && !*syn)
 		dpa_tx_posted(tx, qp->hw);
-	return 0;
+	return SENT;
 }
 
 /*
@@ -280,13 +279,19 @@ static struct dpa_peer *ud_peer(struct dpa_hw_qp *qp, const struct dpa_wqe_av *a
 static int send_to(struct dpa_hw_qp *qp, uint32_t idx, const struct dpa_wqe_ctrl *c,
 		   struct dpa_peer *p, const struct dpa_wqe_av *av, uint32_t *syn)
 {
+	enum sent sent;
+
 	if (p && dpa_ud_meets(qp, p))
 		return 1;
-	if (p && atomic_load_explicit(&p->state, memory_order_acquire) == DPA_PEER_UP &&
-	    ud_packet(qp, &p->tx[qp->lane], idx, c, av, syn) && !dpa_ud_waited(qp, p)) {
+	if (!p || atomic_load_explicit(&p->state, memory_order_acquire) != DPA_PEER_UP)
+		return 0;
+	sent = ud_packet(qp, &p->tx[qp->lane], idx, c, av, syn);
+	if (sent == NO_ROOM && !dpa_ud_waited(qp, p)) {
 		dpa_tx_full(qp, &p->tx[qp->lane]);
 		return 1;
 	}
+	if (sent != SENT)
+		dpa_count(qp->hw, DPA_CNT_tx_dropped, 1);
 	return 0;
 }
 

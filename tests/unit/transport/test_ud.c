@@ -547,6 +547,28 @@ Test(transport_ud, a_peer_that_took_something_is_waited_for_again)
 	}
 }
 
+/* The ring of its peer stays full. It completes, but port_xmit_discards has it. */
+Test(transport_ud, a_datagram_that_finds_no_room_is_counted)
+{
+	struct th *th = ud();
+	struct dpa_wqe_av av = av_to(&th->b, 0);
+	uint64_t from;
+	struct dpa_cqe e;
+
+	do {
+		send_av(&th->a, &av, 8, DPA_OP_SEND);
+	} while (th_poll(&th->a.scq, &e));
+	cr_expect_eq(th_count(th, DPA_CNT_tx_dropped), 0);
+	from = th_now;
+	th_now_step = 1000000;
+	while (!th_poll(&th->a.scq, &e))
+		th_ring(&th->a);
+	cr_expect_geq(th_now - from, 100000000u);
+	cr_expect_eq(e.status, DPA_CQE_OK);
+	cr_expect_eq(th_count(th, DPA_CNT_tx_dropped), 1);
+	th_free(th);
+}
+
 static void forgets(void)
 {
 	atomic_store(&meeting->peer->left_at, 0);
