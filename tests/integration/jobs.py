@@ -31,6 +31,32 @@ BESIDE = 3  # jobs at a time beside the one that polls
 PATH = "/usr/sbin:/usr/bin:/sbin:/bin"
 
 
+class Limit:
+    """Ends a process and all that it forked after so many seconds; after more, the busier the machine is then."""
+
+    def __init__(self, seconds, pid):
+        self.seconds, self.pid, self.begin = seconds, pid, time.monotonic()
+        self.lock, self.timer, self.reached = threading.Lock(), None, False
+        self.look()
+
+    def look(self):
+        with self.lock:
+            rest = self.begin + patience(self.seconds) - time.monotonic()
+            if self.pid and rest > 0:
+                self.timer = threading.Timer(rest, self.look)
+                self.timer.start()
+            elif self.pid:
+                self.reached = True
+                end_all(self.pid)
+
+    def stop(self):
+        """After the process has ended. True: in time."""
+        with self.lock:
+            self.pid = 0
+            self.timer.cancel()
+        return not self.reached
+
+
 class Job:
     """A command with its name. limit: seconds after which it is ended. part: it prints a line a case; empty:
     it may have no case."""
@@ -51,8 +77,7 @@ class Job:
             self.pid = p.pid
             if over.is_set():
                 end_all(p.pid)
-            late = threading.Timer(patience(self.limit), end_all, (p.pid,))
-            late.start()
+            limit = Limit(self.limit, p.pid)
             text = b""
             for line in p.stdout or ():
                 text += line
@@ -61,8 +86,7 @@ class Job:
                 each_line(line.decode(errors="replace").rstrip("\n"))
             _, status, used = os.wait4(p.pid, 0)
             p.returncode = os.waitstatus_to_exitcode(status)
-            self.pid, in_time = 0, late.is_alive()
-            late.cancel()
+            self.pid, in_time = 0, limit.stop()
             out.seek(0)
             text = (text or out.read()).decode(errors="replace")
             if p.stdout:
