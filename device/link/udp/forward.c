@@ -189,17 +189,29 @@ void dpa_forward_take(struct dpa_hw *hw, const struct dpa_slot *s, const uint8_t
 
 /* ----------------------------------------------- another adapter instance of this host */
 
-static int connect_board(uint32_t num)
+static int board_socket(void)
+{
+	return dpa_sys_socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+}
+
+/* False: there is no board of this number, or it accepts nothing; the socket is as before. */
+static bool connect_num(int fd, uint32_t num)
 {
 	struct sockaddr_un sa = {.sun_family = AF_UNIX};
 	int n = snprintf(sa.sun_path + 1, sizeof(sa.sun_path) - 1, "dpa-board-%u", num);
-	int fd = dpa_sys_socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
-	int bytes = SNDBUF;
+
+	return !dpa_sys_connect(
+		fd, (struct sockaddr *)&sa,
+		(socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n));
+}
+
+static int connect_board(uint32_t num)
+{
+	int fd = board_socket(), bytes = SNDBUF;
 
 	if (fd < 0)
 		return -1;
-	if (dpa_sys_connect(fd, (struct sockaddr *)&sa,
-			    (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n))) {
+	if (!connect_num(fd, num)) {
 		dpa_sys_close(fd);
 		return -1;
 	}
@@ -276,17 +288,19 @@ int dpa_forward_boards(struct dpa_hw *hw, const struct dpa_frame *f)
 			       {.iov_base = (void *)(uintptr_t)f->p, .iov_len = f->n}};
 	const struct msghdr m = {.msg_iov = iov, .msg_iovlen = 2};
 	bool sent = false;
-	int fd, cancel;
+	int fd = board_socket(), cancel;
 
 	dpa_fwd_pack(&h, f);
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
-	for (uint32_t num = 1; num < 255; num++) {
-		fd = num == hw->board->board_num ? -1 : connect_board(num);
-		if (fd < 0)
+	for (uint32_t num = 1; num < 255 && fd >= 0; num++) {
+		if (num == hw->board->board_num || !connect_num(fd, num))
 			continue;
 		sent |= dpa_sys_sendmsg(fd, &m, MSG_NOSIGNAL | MSG_DONTWAIT) >= 0;
 		dpa_sys_close(fd); /* sent data stays readable */
+		fd = board_socket();
 	}
+	if (fd >= 0)
+		dpa_sys_close(fd);
 	pthread_setcancelstate(cancel, NULL);
 	return sent ? 0 : EHOSTUNREACH;
 }
