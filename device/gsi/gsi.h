@@ -71,7 +71,7 @@ void dpa_gsi_frame(const struct dpa_gsi_addr *a, const uint8_t src[16], const ui
 		   uint16_t sport, const uint8_t *mad, uint8_t room[DPA_GSI_FRAME],
 		   struct dpa_frame *f);
 /*
- * Sends to board `num`, or to all other boards (0). 0, or ENOBUFS: there is no room now;
+ * Sends to board `num`, or to all other boards (0). 0, or EAGAIN: there is no room now;
  * EHOSTUNREACH: there is no such board. Needs no lock.
  */
 int dpa_gsi_to_boards(struct dpa_hw *hw, const struct dpa_frame *f, uint32_t num);

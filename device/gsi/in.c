@@ -117,7 +117,7 @@ bool dpa_gsi_in(struct dpa_hw *hw, const struct dpa_frame *f, struct dpa_roce_pk
 		switch (dpa_gsi_to_boards(hw, f, num)) {
 		case 0:
 			break;
-		case ENOBUFS: /* the board has a process: it must not be refused for it */
+		case EAGAIN: /* the board has a process: it must not be refused for it */
 			return drop_mad(hw);
 		default:
 			return is_mad_refused(hw, f, pkt);

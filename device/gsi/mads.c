@@ -124,7 +124,7 @@ static int send_near(struct dpa_hw_gsi *g, const struct dpa_gsi_addr *to,
 	case DPA_GSI_BOARD:
 		dpa_gsi_frame(to, to->sgid, to->dgid, DPA_GSI_SPORT, mad, room, &f);
 		rc = dpa_gsi_to_boards(g->hw, &f, num);
-		if (rc == ENOBUFS)
+		if (rc == EAGAIN)
 			return rc; /* the board has a process: the MAD must not come back */
 		if (rc)
 			break;

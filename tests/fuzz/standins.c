@@ -44,7 +44,7 @@ bool dpa_cm_port_listens(uint16_t ps, uint16_t port)
 
 int dpa_forward_board(struct dpa_hw *hw, const struct dpa_frame *f, uint32_t num)
 {
-	return num & 1 ? 0 : num & 2 ? ENOBUFS : EHOSTUNREACH;
+	return num & 1 ? 0 : num & 2 ? EAGAIN : EHOSTUNREACH;
 }
 
 int dpa_forward_boards(struct dpa_hw *hw, const struct dpa_frame *f)

@@ -246,7 +246,7 @@ static int *board_conn(struct dpa_udp *u, uint32_t num)
 /* The errno of a failed sendmsg() as dpa_forward_board() returns it. */
 static int send_error(void)
 {
-	return errno == EAGAIN || errno == ENOBUFS || errno == EMSGSIZE ? ENOBUFS : EHOSTUNREACH;
+	return errno == EAGAIN || errno == ENOBUFS || errno == EMSGSIZE ? EAGAIN : EHOSTUNREACH;
 }
 
 static int to_board(struct dpa_hw *hw, const struct dpa_frame *f, uint32_t num)

@@ -39,7 +39,7 @@ bool dpa_fwd_unpack(struct dpa_frame *f, const struct dpa_fwd *h, const uint8_t 
 void dpa_forward_take(struct dpa_hw *hw, const struct dpa_slot *s, const uint8_t *payload);
 
 /*
- * Pass a packet to another adapter instance of the host, for any QPN. 0, or ENOBUFS: there is no
+ * Pass a packet to another adapter instance of the host, for any QPN. 0, or EAGAIN: there is no
  * room now; EHOSTUNREACH: there is none with this number, or it accepts nothing.
  */
 int dpa_forward_board(struct dpa_hw *hw, const struct dpa_frame *f, uint32_t num);

@@ -8,6 +8,9 @@
  * wait here, in order, as in Linux (overflow_list of ib_mad). The device sends what it has
  * accepted by itself, but does not report that it has room again: the engine tries each ms.
  *
+ * MADs for another user's adapter instance that takes nothing let those for others pass: otherwise a
+ * user who stops a process would delay all connections of this one.
+ *
  * A MAD waits no longer than a copy of it may be under way (early.c): it counts as lost then.
  */
 #include <errno.h>
@@ -24,26 +27,59 @@ struct cma_unsent {
 	uint8_t mad[DPA_MAD_BYTES];
 };
 
-static void drop_first(void)
-{
-	struct cma_unsent *u = cma.unsent;
+/* What the last round found; locked. */
+static struct {
+	bool queue; /* the send queue has no room */
+	bool any;
+	bool instance[256]; /* nor has this adapter instance, by the high byte of its ids */
+} full;
 
-	cma.unsent = u->next;
-	if (!cma.unsent)
-		cma.unsent_tail = &cma.unsent;
-	free(u);
+/* The high byte of the id that selects the receiver; unused in requests. */
+static uint8_t receiver_of(const uint8_t mad[DPA_MAD_BYTES])
+{
+	const uint16_t attr = (uint16_t)(mad[16] << 8 | mad[17]);
+
+	return mad[attr == DPA_CM_SIDR_REP ? DPA_MAD_HDR : DPA_MAD_HDR + 4];
+}
+
+static bool has_room(const struct dpa_gsi_addr *to, const uint8_t mad[DPA_MAD_BYTES])
+{
+	const uint8_t instance = receiver_of(mad);
+
+	if (full.queue || (full.instance[instance] && cma_is_own(to->dgid)))
+		return false;
+	switch (dpa_hw_gsi_send(cma.gsi, to, mad)) {
+	case ENOBUFS:
+		full.any = full.queue = true;
+		return false;
+	case EAGAIN:
+		full.any = full.instance[instance] = true;
+		return false;
+	default: /* sent, or lost */
+		return true;
+	}
 }
 
 void cma_unsent_round(void)
 {
+	struct cma_unsent **at = &cma.unsent, *u;
 	uint64_t now;
 
+	if (full.any)
+		memset(&full, 0, sizeof(full));
 	if (!cma.unsent)
 		return;
 	now = cma_now();
-	while (cma.unsent && (now >= cma.unsent->until ||
-			      dpa_hw_gsi_send(cma.gsi, &cma.unsent->to, cma.unsent->mad) != ENOBUFS))
-		drop_first();
+	while ((u = *at) && !full.queue) {
+		if (now < u->until && !has_room(&u->to, u->mad)) {
+			at = &u->next;
+			continue;
+		}
+		*at = u->next;
+		if (!u->next)
+			cma.unsent_tail = at;
+		free(u);
+	}
 }
 
 /* No memory: the MAD is lost. */
@@ -66,7 +102,7 @@ static void put_unsent(const struct dpa_gsi_addr *to, const uint8_t mad[DPA_MAD_
 void cma_unsent_send(const struct dpa_gsi_addr *to, const uint8_t mad[DPA_MAD_BYTES])
 {
 	cma_unsent_round();
-	if (cma.unsent || dpa_hw_gsi_send(cma.gsi, to, mad) == ENOBUFS)
+	if (!has_room(to, mad))
 		put_unsent(to, mad);
 }
 
@@ -77,6 +113,11 @@ uint64_t cma_unsent_next(void)
 
 void cma_unsent_forget(void)
 {
-	while (cma.unsent)
-		drop_first();
+	struct cma_unsent *u;
+
+	while ((u = cma.unsent)) {
+		cma.unsent = u->next;
+		free(u);
+	}
+	cma.unsent_tail = &cma.unsent;
 }

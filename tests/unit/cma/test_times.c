@@ -140,6 +140,27 @@ Test(cma_times, a_confirmation_without_room_is_sent_when_there_is_some)
 	cr_assert_eq(atomic_load(&sent[DREQ]), 1);
 }
 
+/* Another user's process takes nothing. Its connection waits, others do not. */
+Test(cma_times, an_instance_without_room_delays_no_other)
+{
+	struct pair other;
+	struct event ev;
+
+	fake_gsi.instance = 7;
+	pair_request(&p);
+	cr_assert_eq(accept_id(p.s, p.passive, UID + 1, &(struct conn){.qpn = new_qpn()}), 0);
+	expect(p.c, &ev, EV_CONNECT_RESPONSE);
+	fake_gsi.full_instance = 7;
+	cr_assert_eq(establish(p.c, p.active), 0);
+	cr_assert_eq(disconnect(p.c, p.active), 0);
+	fake_gsi.instance = 9;
+	pair_connect(&other);
+	expect_none(p.s);
+	fake_gsi.full_instance = 0;
+	expect_of(p.s, &ev, EV_ESTABLISHED, UID + 1, p.passive);
+	expect_of(p.s, &ev, EV_DISCONNECTED, UID + 1, p.passive);
+}
+
 /* It would be sent behind a repetition of itself. */
 Test(cma_times, a_confirmation_that_waits_too_long_is_lost)
 {

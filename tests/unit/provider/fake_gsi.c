@@ -91,6 +91,9 @@ int dpa_hw_gsi_send(struct dpa_hw_gsi *gsi, const struct dpa_gsi_addr *to,
 
 	if (fake_gsi.full)
 		return ENOBUFS;
+	if (fake_gsi.full_instance && mad[17] != DPA_CM_REQ % 256 &&
+	    mad[DPA_MAD_HDR + 4] == fake_gsi.full_instance)
+		return EAGAIN;
 	copies = fake_gsi.copies ? fake_gsi.copies(mad) : 1;
 	memcpy(from.sgid, to->dgid, 16);
 	memcpy(from.dgid, to->sgid, 16);
@@ -224,7 +227,7 @@ int dpa_hw_gsi_id_new(struct dpa_hw_gsi *gsi, uint32_t *local_id)
 	if (err)
 		return err;
 	fake_gsi.ids++;
-	*local_id = ++gsi->next_id;
+	*local_id = (uint32_t)fake_gsi.instance << 24 | ++gsi->next_id;
 	return 0;
 }
 

@@ -30,7 +30,9 @@ struct fake_gsi {
 	atomic_bool refuses, forged;
 	atomic_bool board_gone; /* the other adapter instances of this host have no process */
 	atomic_bool full;	/* there is no room for another MAD */
-	atomic_bool silent;	/* its link address is not known */
+	/* the high byte of new ids; that of an adapter instance without room, 0: none */
+	_Atomic uint8_t instance, full_instance;
+	atomic_bool silent; /* its link address is not known */
 	atomic_int probes;
 	/* the last refusal that was recorded, and their number */
 	struct dpa_gsi_refusal noted;
