@@ -61,10 +61,11 @@ void dpa_hw_gsi_on_need(dpa_gsi_fn *need, void *arg);
 
 /*
  * Sends 256 bytes. EINVAL: sgid is no address of this namespace, sgid and dgid are of different
- * families, or the bytes are no MAD of the CM. ENOBUFS: the send queue is full, as while
- * receiving processes do not run. EAGAIN: the receiver is of another adapter instance, which has no
- * room now; MADs for others may have. The driver may try again, or treat the MAD as lost on the wire. ENETUNREACH, EHOSTUNREACH: no route. EIO: in a forked child,
- * where each call of this file fails.
+ * families, or the bytes are no MAD of the CM. ENOBUFS: the send queue is full, as while receiving
+ * processes do not run. EAGAIN: the receiver is of another adapter instance, which has no room now;
+ * MADs for others may be sent. After both the driver may try again, or treat the MAD as lost on the
+ * wire. ENETUNREACH, EHOSTUNREACH: no route. EIO: in a forked child, where each call of this file
+ * fails.
  */
 int dpa_hw_gsi_send(struct dpa_hw_gsi *gsi, const struct dpa_gsi_addr *to,
 		    const uint8_t mad[DPA_MAD_BYTES]);
