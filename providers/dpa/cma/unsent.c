@@ -8,8 +8,8 @@
  * wait here, in order, as in Linux (overflow_list of ib_mad). The device sends what it has
  * accepted by itself, but does not report that it has room again: the engine tries each ms.
  *
- * MADs for another user's adapter instance that takes nothing let those for others pass: otherwise a
- * user who stops a process would delay all connections of this one.
+ * MADs for another user's adapter instance that takes nothing let those for others pass: otherwise
+ * that user could delay all connections of this one with a stopped process.
  *
  * A MAD waits no longer than a copy of it may be under way (early.c): it counts as lost then.
  */
@@ -27,11 +27,11 @@ struct cma_unsent {
 	uint8_t mad[DPA_MAD_BYTES];
 };
 
-/* What the last round found; locked. */
+/* Destinations without room in the last round; locked. */
 static struct {
-	bool queue; /* the send queue has no room */
-	bool any;
-	bool instance[256]; /* nor has this adapter instance, by the high byte of its ids */
+	bool queue;	    /* all that need the send queue */
+	bool instance[256]; /* an adapter instance, by the high byte of its ids */
+	bool any;	    /* of these */
 } full;
 
 /* The high byte of the id that selects the receiver; unused in requests. */
