@@ -28,6 +28,22 @@ PL_EXPORT struct dpa_memory_watch dpa_memory_watch = {
 
 ssize_t process_madvise(int pidfd, const struct iovec *iov, size_t n, int advice, unsigned flags);
 
+/*
+ * Calls of programs and libraries name a version of the C library's function and find it here.
+ * dlsym() without a version does not, because it is not a default version, and finds the C library's.
+ * UCX, Open MPI and libfabric write their hook into the function that dlsym() returns. They must see
+ * the calls that the C library makes itself, as in free(): registered memory that is unmapped
+ * unnoticed stays in their caches of registrations.
+ */
+#define HIDE_FROM_DLSYM(name)                                                                      \
+	__typeof__(name) pl_##name;                                                                \
+	__asm__(".symver pl_" #name ", " #name "@GLIBC_2.2.5")
+HIDE_FROM_DLSYM(madvise);
+HIDE_FROM_DLSYM(mmap);
+HIDE_FROM_DLSYM(mmap64);
+HIDE_FROM_DLSYM(mremap);
+HIDE_FROM_DLSYM(munmap);
+
 static struct {
 	__typeof__(&madvise) madvise;
 	__typeof__(&mlock) mlock;
@@ -172,7 +188,7 @@ static PL_OUT_OF_LINE int free_again(void *addr, size_t length, int err)
 	return kernel_advise(addr, length, MADV_DONTNEED);
 }
 
-PL_EXPORT int madvise(void *addr, size_t length, int advice)
+PL_EXPORT int pl_madvise(void *addr, size_t length, int advice)
 {
 	int before = errno, err = ask_advice(addr, length, &advice), ret;
 
@@ -321,7 +337,7 @@ PL_EXPORT ssize_t process_madvise(int pidfd, const struct iovec *iov, size_t n, 
 
 /* ---------------------------------------------------------------- mappings */
 
-PL_EXPORT void *mmap(void *addr, size_t length, int prot, int flags, int fd, off_t off)
+PL_EXPORT void *pl_mmap(void *addr, size_t length, int prot, int flags, int fd, off_t off)
 {
 	if (flags & MAP_FIXED)
 		tell_about_range(addr, length);
@@ -329,10 +345,10 @@ PL_EXPORT void *mmap(void *addr, size_t length, int prot, int flags, int fd, off
 			 : (void *)syscall(SYS_mmap, addr, length, prot, flags, fd, off);
 }
 
-PL_EXPORT void *mmap64(void *addr, size_t length, int prot, int flags, int fd, off_t off)
-	__attribute__((alias("mmap")));
+PL_EXPORT void *pl_mmap64(void *addr, size_t length, int prot, int flags, int fd, off_t off)
+	__attribute__((alias("pl_mmap")));
 
-PL_EXPORT int munmap(void *addr, size_t length)
+PL_EXPORT int pl_munmap(void *addr, size_t length)
 {
 	tell_about_range(addr, length);
 	return next.munmap ? next.munmap(addr, length) : (int)syscall(SYS_munmap, addr, length);
@@ -363,7 +379,7 @@ static int ask_move(const void *addr, size_t old_len, size_t new_len, int flags)
 	return ask_more(DPA_MEMORY_MOVE, addr, old_len, new_len > old_len ? new_len - old_len : 0);
 }
 
-PL_EXPORT void *mremap(void *addr, size_t old_len, size_t new_len, int flags, ...)
+PL_EXPORT void *pl_mremap(void *addr, size_t old_len, size_t new_len, int flags, ...)
 {
 	void *to = NULL;
 	va_list ap;

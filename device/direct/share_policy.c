@@ -6,6 +6,7 @@
 #include <dlfcn.h>
 #include <fcntl.h>
 #include <dpa_memory.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
@@ -16,22 +17,20 @@
 
 /*
  * The preload, if its functions are the ones that the program finds: without it an allocator that
- * gives pages back by madvise() would read old bytes there.
+ * gives pages back by madvise() would read old bytes there. The addresses are those of references
+ * as the program's are: dlsym() does not find the preload's (preload/memory.c).
  */
 struct dpa_memory_watch *dpa_share_find_watch(void)
 {
-	static const char *const calls[] = {"madvise", "mremap"};
+	void *const calls[] = {(void *)&madvise, (void *)&mremap};
 	struct dpa_memory_watch *w = dlsym(RTLD_DEFAULT, "dpa_memory_watch");
 	Dl_info of_watch, of_call;
 
 	if (!w || w->version != DPA_MEMORY_VERSION || !dladdr(w, &of_watch))
 		return NULL;
-	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++) {
-		void *at = dlsym(RTLD_DEFAULT, calls[i]);
-
-		if (!at || !dladdr(at, &of_call) || of_call.dli_fbase != of_watch.dli_fbase)
+	for (size_t i = 0; i < sizeof(calls) / sizeof(calls[0]); i++)
+		if (!dladdr(calls[i], &of_call) || of_call.dli_fbase != of_watch.dli_fbase)
 			return NULL;
-	}
 	return w;
 }
 

@@ -283,7 +283,7 @@ static bool watch_rings(const struct dpa_hw *hw)
 	return false;
 }
 
-int dpa_hw_progress(struct dpa_hw_ctx *ctx)
+static inline int progress_poll(struct dpa_hw_ctx *ctx, bool held)
 {
 	struct dpa_thread *me = &dpa_me;
 	struct dpa_hw *hw = ctx->hw;
@@ -305,8 +305,18 @@ int dpa_hw_progress(struct dpa_hw_ctx *ctx)
 			dpa_acks_settle(hw);
 		return n;
 	}
-	dpa_sched_idle_poll(hw);
+	dpa_sched_idle_poll(hw, held);
 	return 0;
+}
+
+int dpa_hw_progress(struct dpa_hw_ctx *ctx)
+{
+	return progress_poll(ctx, false);
+}
+
+int dpa_hw_progress_held(struct dpa_hw_ctx *ctx)
+{
+	return progress_poll(ctx, true);
 }
 
 /* Another polling thread sets the word again before the progress thread uses it. */

@@ -110,9 +110,9 @@ void dpa_sched_answer_end(struct dpa_sched_answer *a, bool came);
 void dpa_sched_yield(struct dpa_hw *hw);
 /*
  * A poll of the application found nothing: yield if it is due, and wake the progress thread to
- * assist.
+ * assist. held: the caller may hold a lock of the program's; the yield waits for a poll without it.
  */
-static inline void dpa_sched_idle_poll(struct dpa_hw *hw)
+static inline void dpa_sched_idle_poll(struct dpa_hw *hw, bool held)
 {
 	struct dpa_thread *me = &dpa_me;
 
@@ -120,7 +120,7 @@ static inline void dpa_sched_idle_poll(struct dpa_hw *hw)
 	    atomic_load_explicit(&hw->sleep.service, memory_order_relaxed) &&
 	    !atomic_load_explicit(&hw->polls.ignored, memory_order_relaxed))
 		dpa_wake_self(hw);
-	if (++me->since_yield >= me->yield_after)
+	if (++me->since_yield >= me->yield_after && !held)
 		dpa_sched_yield(hw);
 }
 /*

@@ -407,6 +407,8 @@ void dpa_hw_srq_unlock(struct dpa_hw_srq *srq);
  * nothing to do. Then it costs one load of each watched ring's next entry.
  */
 int dpa_hw_progress(struct dpa_hw_ctx *ctx);
+/* The same without the yield: other threads may spin for a lock that the caller holds. */
+int dpa_hw_progress_held(struct dpa_hw_ctx *ctx);
 /*
  * The calling thread has driven progress and will not for a while: the progress thread takes over
  * now instead of within 1 ms. Cheap if it has done so already.

@@ -121,6 +121,18 @@ struct dpa_ah {
 	struct dpa_pd *of; /* counts this in its refs */
 };
 
+/*
+ * Threads that poll a CQ (cq/pollers.h). Hints, relaxed: written by polls that find nothing,
+ * perhaps of two threads at a time. A turn is DPA_POLLS_TURN such polls in a row.
+ */
+struct dpa_cq_pollers {
+	uintptr_t last;	 /* thread that polled last, */
+	uintptr_t turn;	 /* and the one that had the last turn */
+	uint32_t row;	 /* polls of `last` in a row, up to DPA_POLLS_TURN, */
+	uint32_t tick;	 /* all within this tick of the coarse clock (ns) */
+	uint32_t shared; /* polls for which the CQ still counts as shared */
+};
+
 struct dpa_cq {
 	struct verbs_cq vcq;
 	/* Written by pollers, under lock. */
@@ -134,6 +146,7 @@ struct dpa_cq {
 	struct dpa_hw_ctx *hw_ctx;
 	struct dpa_hw_cq *hw;
 	uint32_t polls;
+	struct dpa_cq_pollers pollers;
 	bool overruns;		   /* ignores it: DPA_CQ_IGNORE_OVERRUN */
 	bool by_hand;		   /* has a callback: the reader has its own consumer index */
 	uint32_t async_reported;   /* under the lock of the context's async queue */

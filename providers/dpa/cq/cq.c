@@ -5,6 +5,7 @@
 #include <dpa_hw_trace.h>
 #include "dpa.h"
 #include "cq/observer.h"
+#include "cq/pollers.h"
 #include "redirect/fds.h"
 
 /* ------------------------------------------------------------------ create */
@@ -253,7 +254,7 @@ int dpa_poll_cq(struct ibv_cq *ibcq, int n, struct ibv_wc *wc)
 		dpa_cq_polled(cq);
 		return got;
 	}
-	if (!dpa_hw_progress(cq->hw_ctx))
+	if (!dpa_cq_progress(cq))
 		return 0;
 	return cq_drain(cq, n, wc);
 }

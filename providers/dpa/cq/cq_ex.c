@@ -7,6 +7,7 @@
 #include <dpa_hw_trace.h>
 #include "dpa.h"
 #include "cq/observer.h"
+#include "cq/pollers.h"
 
 #define EX_WC_FLAGS                                                                                \
 	((uint64_t)IBV_WC_STANDARD_FLAGS | IBV_WC_EX_WITH_COMPLETION_TIMESTAMP |                   \
@@ -75,7 +76,7 @@ static __attribute__((noinline)) int ex_start_again(struct dpa_cq *cq)
 	if (cq->overruns && dpa_cq_catch_up(cq) && !ex_first(cq))
 		return 0;
 	dpa_lock_drop(&cq->lock);
-	if (!dpa_hw_progress(cq->hw_ctx))
+	if (!dpa_cq_progress(cq))
 		return ENOENT;
 	dpa_lock_take(&cq->lock);
 	ret = ex_first(cq);

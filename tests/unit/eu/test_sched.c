@@ -165,16 +165,33 @@ Test(sched, a_poller_yields_rarely_where_it_polls_alone)
 	const uint32_t min = dpa_spin_pauses / DPA_YIELD, max = dpa_spin_pauses * DPA_YIELD;
 	struct dpa_thread *me = &dpa_me;
 
-	dpa_sched_idle_poll(hw);
+	dpa_sched_idle_poll(hw, false);
 	cr_expect_eq(me->yield_after, min);
 	dpa_shares_cpu(hw);
 	for (uint32_t n = 2 * min; n < 2 * max; n *= 2) {
 		for (uint32_t i = me->yield_after; i--;)
-			dpa_sched_idle_poll(hw);
+			dpa_sched_idle_poll(hw, false);
 		cr_expect_eq(me->yield_after, n < max ? n : max);
 	}
 	atomic_store(dpa_board_poller(hw->board, 0), 1); /* another thread has */
 	for (uint32_t i = me->yield_after; i--;)
-		dpa_sched_idle_poll(hw);
+		dpa_sched_idle_poll(hw, false);
 	cr_expect_eq(me->yield_after, min);
+}
+
+/* The yield comes with the first poll that may. */
+Test(sched, a_poller_with_a_lock_of_the_program_does_not_yield)
+{
+	struct dpa_thread *me = &dpa_me;
+	uint32_t after;
+
+	dpa_sched_idle_poll(hw, false);
+	after = me->yield_after;
+	for (uint32_t i = 1; i <= 10 * dpa_spin_pauses * DPA_YIELD; i++) {
+		dpa_sched_idle_poll(hw, true);
+		cr_assert_eq(me->since_yield, i);
+	}
+	cr_expect_eq(me->yield_after, after);
+	dpa_sched_idle_poll(hw, false);
+	cr_expect_eq(me->since_yield, 0u);
 }

@@ -429,6 +429,12 @@ int dpa_hw_progress(struct dpa_hw_ctx *ctx)
 	return f != NULL;
 }
 
+int dpa_hw_progress_held(struct dpa_hw_ctx *ctx)
+{
+	atomic_fetch_add(&fake.held, 1);
+	return dpa_hw_progress(ctx);
+}
+
 int dpa_hw_wait_fd(struct dpa_hw_ctx *ctx, int fd, int timeout_ms)
 {
 	struct pollfd p = {.fd = fd, .events = POLLIN};

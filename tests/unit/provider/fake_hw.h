@@ -41,6 +41,7 @@ struct fake_counts {
 	size_t queue_bytes, at_end; /* at_end: number of contexts whose QPs had ended */
 	int stray_errno;	    /* errno left by calls that succeed; 0: unchanged */
 	_Atomic int progress;
+	_Atomic int held; /* of these, those without a yield */
 };
 
 extern struct fake_counts fake;

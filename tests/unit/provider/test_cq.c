@@ -3,6 +3,7 @@
 #include <criterion/criterion.h>
 #include <pthread.h>
 #include "control/control.h"
+#include "cq/pollers.h"
 #include "fake_hw.h"
 
 struct cq_setup {
@@ -144,6 +145,94 @@ Test(cq, an_empty_poll_drives_progress_and_looks_again)
 	cr_assert_eq(ibv_poll_cq(s.cq, 1, &wc), 1);
 	cr_assert_eq(wc.wr_id, 4711);
 	cr_assert_eq(ibv_poll_cq(s.cq, 1, &wc), 0);
+	teardown(&s);
+}
+
+/* The result: number of n polls that did not yield. */
+struct turn {
+	struct cq_setup *s;
+	int n;
+};
+
+static void *poll_empty(void *arg)
+{
+	const struct turn *t = arg;
+	int was = fake.held;
+	struct ibv_wc wc;
+
+	for (int i = 0; i < t->n; i++)
+		cr_expect_eq(ibv_poll_cq(t->s->cq, 1, &wc), 0);
+	return (void *)(uintptr_t)(fake.held - was);
+}
+
+static int poll_in_a_thread(struct cq_setup *s, int n)
+{
+	struct turn t = {s, n};
+	pthread_t th;
+	void *held;
+
+	cr_assert_eq(pthread_create(&th, NULL, poll_empty, &t), 0);
+	cr_assert_eq(pthread_join(th, &held), 0);
+	return (int)(uintptr_t)held;
+}
+
+static int poll_here(struct cq_setup *s, int n)
+{
+	return (int)(uintptr_t)poll_empty(&(struct turn){s, n});
+}
+
+/* Polls that are a turn for sure: some ticks of the clock may pass meanwhile. */
+#define MANY 1000
+
+/* The program's lock is held then, and the other threads may spin for it. */
+Test(cq, threads_that_poll_by_turns_do_not_yield)
+{
+	struct cq_setup s;
+
+	setup(&s, 4);
+	cr_expect_eq(poll_here(&s, MANY), 0, "one thread");
+	cr_expect_gt(poll_in_a_thread(&s, MANY), 0, "from its turn on");
+	cr_expect_eq(poll_here(&s, MANY), MANY);
+	teardown(&s);
+}
+
+/* as UCX's, which drives ud_verbs by a timer */
+Test(cq, a_helper_thread_that_polls_now_and_then_takes_no_turn)
+{
+	struct cq_setup s;
+
+	setup(&s, 4);
+	for (int i = 0; i < 10; i++) {
+		cr_expect_eq(poll_here(&s, MANY), 0);
+		cr_expect_eq(poll_in_a_thread(&s, DPA_POLLS_TURN - 1), 0);
+	}
+	teardown(&s);
+}
+
+Test(cq, polls_that_are_ticks_apart_are_no_turn)
+{
+	struct cq_setup s;
+	struct dpa_cq_pollers *p;
+
+	setup(&s, 4);
+	p = &to_dpa_cq(s.cq)->pollers;
+	poll_in_a_thread(&s, MANY);
+	for (int i = 0; i < 10 * DPA_POLLS_TURN; i++) {
+		p->tick--; /* another tick */
+		cr_expect_eq(poll_here(&s, 1), 0);
+	}
+	teardown(&s);
+}
+
+Test(cq, a_cq_that_one_thread_takes_over_is_its_own_in_the_end)
+{
+	struct cq_setup s;
+
+	setup(&s, 4);
+	poll_in_a_thread(&s, MANY);
+	cr_expect_gt(poll_here(&s, MANY), 0);
+	to_dpa_cq(s.cq)->pollers.shared = 3;
+	cr_expect_eq(poll_here(&s, MANY), 3);
 	teardown(&s);
 }
 
