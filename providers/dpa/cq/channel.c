@@ -10,8 +10,9 @@
 #include "redirect/fds.h"
 
 struct dpa_channel {
-	struct dpa_context *ctx;  /* NULL: it was closed before the channel */
-	struct dpa_channel *next; /* of the context, under its channels_lock */
+	struct dpa_context *ctx;   /* NULL: it was closed before the channel */
+	struct dpa_channel *next;  /* of the context, under its channels_lock */
+	struct dpa_channel **from; /* that points to this one; not valid in a forked child */
 	int fd;
 	pthread_mutex_t lock;
 	struct dpa_cq *first, *last; /* CQs with pending events */
@@ -87,7 +88,24 @@ static ssize_t channel_read(void *owner, int fd, void *buf, size_t n)
 	return dpa_event_wait(ch->ctx, fd, channel_pop, ch, buf, sizeof(uint64_t));
 }
 
-static void unlink_channel(struct dpa_context *ctx, const struct dpa_channel *ch)
+static void link_channel(struct dpa_context *ctx, struct dpa_channel *ch)
+{
+	ch->next = ctx->channels;
+	ch->from = &ctx->channels;
+	if (ch->next)
+		ch->next->from = &ch->next;
+	ctx->channels = ch;
+}
+
+/* A program may close ten thousands of channels, the oldest first: no search. */
+static void unlink_channel(struct dpa_channel *ch)
+{
+	*ch->from = ch->next;
+	if (ch->next)
+		ch->next->from = ch->from;
+}
+
+static void search_and_unlink(struct dpa_context *ctx, const struct dpa_channel *ch)
 {
 	for (struct dpa_channel **p = &ctx->channels; *p; p = &(*p)->next)
 		if (*p == ch) {
@@ -97,21 +115,22 @@ static void unlink_channel(struct dpa_context *ctx, const struct dpa_channel *ch
 }
 
 /*
- * In a forked child a thread that does not exist there may hold the lock. The list is whole at every
- * step of such a thread, and no device thread reads it there.
+ * In a forked child a thread that does not exist there may hold the lock. The list by `next` is whole
+ * at every step of such a thread, `from` is not. No device thread reads the list there.
  */
 static void leave_list(struct dpa_channel *ch)
 {
 	struct dpa_context *ctx = ch->ctx;
-	bool lock = ctx && dpa_word_alive(ctx->alive);
 
 	if (!ctx)
 		return;
-	if (lock)
-		pthread_mutex_lock(&ctx->channels_lock);
-	unlink_channel(ctx, ch);
-	if (lock)
-		pthread_mutex_unlock(&ctx->channels_lock);
+	if (!dpa_word_alive(ctx->alive)) {
+		search_and_unlink(ctx, ch);
+		return;
+	}
+	pthread_mutex_lock(&ctx->channels_lock);
+	unlink_channel(ch);
+	pthread_mutex_unlock(&ctx->channels_lock);
 }
 
 /* The library has checked that no CQ uses the channel any more. */
@@ -165,8 +184,7 @@ int dpa_channel_create(struct dpa_context *ctx)
 	if (errno)
 		goto err_add;
 	pthread_mutex_lock(&ctx->channels_lock);
-	ch->next = ctx->channels;
-	ctx->channels = ch;
+	link_channel(ctx, ch);
 	pthread_mutex_unlock(&ctx->channels_lock);
 	return ch->fd;
 
