@@ -140,3 +140,11 @@ int cma_addr_source(const union cma_addr *dst, union cma_addr *src)
 	cma_addr_set_port(src, 0);
 	return err;
 }
+
+bool cma_is_own(const uint8_t gid[16])
+{
+	struct dpa_hw_route r;
+	int err = dpa_hw_route(cma.ctx, gid, gid, &r);
+
+	return !err || err == ENODEV; /* an address without an index */
+}

@@ -394,6 +394,8 @@ void cma_addr_gid(const union cma_addr *a, uint8_t gid[16]);
 void cma_addr_of_gid(union cma_addr *a, const uint8_t gid[16], uint16_t port);
 /* Set the address in *src to the source address of the kernel's route to dst; not the port. */
 int cma_addr_source(const union cma_addr *dst, union cma_addr *src);
+/* True if this GID is an address of this host. Locked. */
+bool cma_is_own(const uint8_t gid[16]);
 
 /* ---- bind.c */
 int cma_bind(struct cma_channel *ch, uint32_t id, const union cma_addr *a);
@@ -560,8 +562,6 @@ void cma_unsent_forget(void);
 bool cma_receive(const struct dpa_gsi_addr *from, const uint8_t mad[DPA_MAD_BYTES], bool last);
 /* Send a message, in order; if that fails it counts as lost. */
 void cma_send_mad(const struct dpa_gsi_addr *to, const struct dpa_mad *m);
-/* True if this GID is an address of this host. */
-bool cma_is_own(const uint8_t gid[16]);
 
 /* ---- mcast.c */
 int cma_join(struct cma_channel *ch, uint32_t id, uint64_t uid, const union cma_addr *group,

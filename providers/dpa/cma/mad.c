@@ -198,14 +198,6 @@ static void on_returned_rtu(const struct dpa_gsi_addr *from, const struct dpa_ma
 	cma_step((struct cma_conn *)e, &in);
 }
 
-bool cma_is_own(const uint8_t gid[16])
-{
-	struct dpa_hw_route r;
-	int err = dpa_hw_route(cma.ctx, gid, gid, &r);
-
-	return !err || err == ENODEV; /* an address without an index */
-}
-
 /*
  * A MAD for no id here. A MAD that no process of this host accepts returns to its sender and is
  * answered here, too. A REP of another host is ignored, as by the kernel: its sender repeats it and
