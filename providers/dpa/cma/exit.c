@@ -7,6 +7,7 @@
 #include <time.h>
 #include "cma/cma.h"
 
+#define REST_MS	  300
 #define LOCK_WAIT 1 /* s: exit() was called by a signal handler while the lock was held */
 
 /* Listeners stay: a forked child may continue to use them. */
@@ -22,6 +23,17 @@ static void leave_connections(void)
 	}
 }
 
+/* MADs behind a full send queue: there is no engine any more that would send them later. */
+static void send_the_rest(void)
+{
+	const struct timespec ms = {.tv_nsec = 1000000};
+
+	for (int i = 0; cma.unsent && i < REST_MS; i++) {
+		nanosleep(&ms, NULL);
+		cma_unsent_round();
+	}
+}
+
 /* Runs before the destructor of the device's library, which this one needs. */
 __attribute__((destructor)) static void at_exit(void)
 {
@@ -32,7 +44,9 @@ __attribute__((destructor)) static void at_exit(void)
 	if (pthread_mutex_timedlock(&cma.lock, &until))
 		return;
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cma.cancel); /* as cma_lock() has it */
-	if (cma.engine == CMA_ENGINE_ON)
+	if (cma.engine == CMA_ENGINE_ON) {
 		leave_connections();
+		send_the_rest();
+	}
 	cma_unlock();
 }

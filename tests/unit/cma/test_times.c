@@ -5,6 +5,7 @@
 #include <sched.h>
 #include <stdatomic.h>
 #include <time.h>
+#include <dpa_hw.h>
 #include "clock.h"
 #include "util.h"
 
@@ -126,6 +127,7 @@ Test(cma_times, a_confirmation_without_room_is_sent_when_there_is_some)
 {
 	struct event ev;
 
+	clock_stop(); /* what waits for 2 s is lost */
 	pair_request(&p);
 	cr_assert_eq(accept_id(p.s, p.passive, UID + 1, &(struct conn){.qpn = new_qpn()}), 0);
 	expect(p.c, &ev, EV_CONNECT_RESPONSE);
@@ -146,6 +148,7 @@ Test(cma_times, an_instance_without_room_delays_no_other)
 	struct pair other;
 	struct event ev;
 
+	clock_stop(); /* what waits for 2 s is lost */
 	fake_gsi.instance = 7;
 	pair_request(&p);
 	cr_assert_eq(accept_id(p.s, p.passive, UID + 1, &(struct conn){.qpn = new_qpn()}), 0);
@@ -159,6 +162,35 @@ Test(cma_times, an_instance_without_room_delays_no_other)
 	fake_gsi.full_instance = 0;
 	expect_of(p.s, &ev, EV_ESTABLISHED, UID + 1, p.passive);
 	expect_of(p.s, &ev, EV_DISCONNECTED, UID + 1, p.passive);
+}
+
+/*
+ * Another user asks for any number of answers and takes none. So many wait, and no more; the rest is
+ * lost.
+ */
+Test(cma_times, answers_that_wait_for_an_instance_are_limited)
+{
+	const struct dpa_gsi_addr from = {.sgid = {[10] = 0xff, [11] = 0xff, [12] = 127, [15] = 1},
+					  .dgid = {[10] = 0xff, [11] = 0xff, [12] = 127, [15] = 1}};
+	struct dpa_mad m = {.attr = DPA_CM_DREQ};
+	uint8_t bytes[DPA_MAD_BYTES];
+
+	clock_stop();
+	pair_connect(&p);
+	fake_gsi.full_instance = 7;
+	for (uint32_t i = 0; i < 5000; i++) {
+		m.dreq.local_id = 7u << 24 | i;
+		m.dreq.remote_id = 1u << 20 | i; /* of no connection */
+		cr_assert(dpa_mad_encode(&m, bytes));
+		fake_gsi_inject(&from, bytes);
+	}
+	settle();
+	cr_assert_eq(atomic_load(&sent[DREP]), 0);
+	fake_gsi.full_instance = 0;
+	while (atomic_load(&sent[DREP]) < 4096)
+		sched_yield();
+	settle();
+	cr_assert_eq(atomic_load(&sent[DREP]), 4096);
 }
 
 /* It would be sent behind a repetition of itself. */
