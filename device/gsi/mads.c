@@ -129,8 +129,8 @@ static int send_near(struct dpa_hw_gsi *g, const struct dpa_gsi_addr *to,
 		if (rc)
 			break;
 		if (k->request && dpa_gsi_find(g->hw, k, to->dgid, &at, &num) == DPA_GSI_PROCESS)
-			return send_mad_to(g, to, sgid_index, at.qpn,
-					   mad); /* it began to listen a moment ago */
+			/* it began to listen a moment ago; without room the request is repeated */
+			(void)send_mad_to(g, to, sgid_index, at.qpn, mad);
 		return 0;
 	case DPA_GSI_NOBODY:
 		break;

@@ -194,24 +194,30 @@ static int board_socket(void)
 	return dpa_sys_socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 }
 
-/* False: there is no board of this number, or it accepts nothing; the socket is as before. */
-static bool connect_num(int fd, uint32_t num)
+/*
+ * 0, or EHOSTUNREACH: there is no board of this number; EAGAIN: it accepts nothing now. After a
+ * failure the socket is as before.
+ */
+static int connect_num(int fd, uint32_t num)
 {
 	struct sockaddr_un sa = {.sun_family = AF_UNIX};
 	int n = snprintf(sa.sun_path + 1, sizeof(sa.sun_path) - 1, "dpa-board-%u", num);
 
-	return !dpa_sys_connect(
-		fd, (struct sockaddr *)&sa,
-		(socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n));
+	if (!dpa_sys_connect(fd, (struct sockaddr *)&sa,
+			     (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 + (size_t)n)))
+		return 0;
+	return errno == ECONNREFUSED ? EHOSTUNREACH : EAGAIN;
 }
 
-static int connect_board(uint32_t num)
+/* A descriptor, or -1 and *err: as connect_num(). */
+static int connect_board(uint32_t num, int *err)
 {
 	int fd = board_socket(), bytes = SNDBUF;
 
+	*err = fd < 0 ? EAGAIN : connect_num(fd, num);
 	if (fd < 0)
 		return -1;
-	if (!connect_num(fd, num)) {
+	if (*err) {
 		dpa_sys_close(fd);
 		return -1;
 	}
@@ -222,9 +228,9 @@ static int connect_board(uint32_t num)
 
 /*
  * Returns the connection to an adapter instance; makes one if there is none, in place of the
- * oldest. Context: out_lock.
+ * oldest. -1 there: *err is as connect_num() returns it. Context: out_lock.
  */
-static int *board_conn(struct dpa_udp *u, uint32_t num)
+static int *board_conn(struct dpa_udp *u, uint32_t num, int *err)
 {
 	int at = -1;
 
@@ -239,7 +245,7 @@ static int *board_conn(struct dpa_udp *u, uint32_t num)
 		dpa_sys_close(u->out[at].fd);
 	}
 	u->out[at].num = num;
-	u->out[at].fd = connect_board(num);
+	u->out[at].fd = connect_board(num, err);
 	return &u->out[at].fd;
 }
 
@@ -262,7 +268,7 @@ static int to_board(struct dpa_hw *hw, const struct dpa_frame *f, uint32_t num)
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
 	dpa_spin_lock(&u->out_lock);
 	for (int tries = 0; tries < 2; tries++) {
-		fd = board_conn(u, num);
+		fd = board_conn(u, num, &rc);
 		if (*fd < 0)
 			break;
 		rc = dpa_sys_sendmsg(*fd, &m, MSG_NOSIGNAL | MSG_DONTWAIT) >= 0 ? 0 : send_error();
@@ -288,16 +294,22 @@ int dpa_forward_boards(struct dpa_hw *hw, const struct dpa_frame *f)
 			       {.iov_base = (void *)(uintptr_t)f->p, .iov_len = f->n}};
 	const struct msghdr m = {.msg_iov = iov, .msg_iovlen = 2};
 	bool sent = false;
-	int fd = board_socket(), cancel;
+	int fd = -1, cancel, rc;
 
 	dpa_fwd_pack(&h, f);
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel);
-	for (uint32_t num = 1; num < 255 && fd >= 0; num++) {
-		if (num == hw->board->board_num || !connect_num(fd, num))
+	for (uint32_t num = 1; num < 255; num++) {
+		if (num == hw->board->board_num)
+			continue;
+		if (fd < 0)
+			fd = board_socket();
+		rc = fd < 0 ? EAGAIN : connect_num(fd, num);
+		sent |= rc == EAGAIN; /* lost on the way */
+		if (rc)
 			continue;
 		sent |= dpa_sys_sendmsg(fd, &m, MSG_NOSIGNAL | MSG_DONTWAIT) >= 0;
 		dpa_sys_close(fd); /* sent data stays readable */
-		fd = board_socket();
+		fd = -1;
 	}
 	if (fd >= 0)
 		dpa_sys_close(fd);

@@ -40,13 +40,13 @@ void dpa_forward_take(struct dpa_hw *hw, const struct dpa_slot *s, const uint8_t
 
 /*
  * Pass a packet to another adapter instance of the host, for any QPN. 0, or EAGAIN: there is no
- * room now; EHOSTUNREACH: there is none with this number, or it accepts nothing.
+ * room now, there or in this process (descriptors); EHOSTUNREACH: there is none with this number.
  */
 int dpa_forward_board(struct dpa_hw *hw, const struct dpa_frame *f, uint32_t num);
 
 /*
  * Pass a packet to all other adapter instances, over connections made for it: some 300 system
- * calls. 0, or EHOSTUNREACH: there are no others.
+ * calls. 0: there are others, or may be; each of them may lose it. EHOSTUNREACH: there are none.
  */
 int dpa_forward_boards(struct dpa_hw *hw, const struct dpa_frame *f);
 

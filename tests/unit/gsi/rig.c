@@ -24,6 +24,7 @@ enum what {
 	SEND,
 	RECV,
 	LOOK,
+	FILL,
 	PASS_ON,
 	PROBE,
 	REFUSED,
@@ -162,6 +163,10 @@ static void answer(const struct call *c, struct gt_answer *a)
 		break;
 	case SEND:
 		a->rc = dpa_hw_gsi_send(gsi, &c->addr, c->mad);
+		break;
+	case FILL:
+		while (a->value < c->value && !(a->rc = dpa_hw_gsi_send(gsi, &c->addr, c->mad)))
+			a->value++;
 		break;
 	case RECV:
 		a->rc = recv_one(a);
@@ -385,6 +390,17 @@ int gt_send(struct gt_proc *p, const struct dpa_gsi_addr *to, const uint8_t *mad
 	struct call c = with(SEND, to, mad);
 
 	return ask(p, &c).rc;
+}
+
+int gt_fill(struct gt_proc *p, const struct dpa_gsi_addr *to, const uint8_t *mad, uint32_t *n)
+{
+	struct call c = with(FILL, to, mad);
+	struct gt_answer a;
+
+	c.value = *n;
+	a = ask(p, &c);
+	*n = a.value;
+	return a.rc;
 }
 
 bool gt_recv(struct gt_proc *p, struct gt_answer *a)

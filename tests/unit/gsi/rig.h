@@ -38,6 +38,8 @@ void gt_exit(struct gt_proc *p); /* call exit() with everything open */
 int gt_open(struct gt_proc *p);
 void gt_close(struct gt_proc *p);
 int gt_send(struct gt_proc *p, const struct dpa_gsi_addr *to, const uint8_t *mad);
+/* Send it *n times, or until it fails. Sets *n to the number that was sent; returns as gt_send(). */
+int gt_fill(struct gt_proc *p, const struct dpa_gsi_addr *to, const uint8_t *mad, uint32_t *n);
 /* Wait for a MAD, 10 s at most. */
 bool gt_recv(struct gt_proc *p, struct gt_answer *a);
 /* Does not wait. */

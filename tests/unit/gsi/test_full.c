@@ -3,7 +3,13 @@
 #include <criterion/criterion.h>
 #include <errno.h>
 #include <signal.h>
+#include <stddef.h>
+#include <stdio.h>
 #include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <sys/wait.h>
+#include <unistd.h>
 #include "rig.h"
 
 TestSuite(gsi_full, .init = gt_setup, .fini = gt_teardown, .timeout = 120);
@@ -15,9 +21,19 @@ static void send_until_taken(struct gt_proc *p, const struct dpa_gsi_addr *to, c
 {
 	int rc;
 
-	while ((rc = gt_send(p, to, mad)) == ENOBUFS)
+	while ((rc = gt_send(p, to, mad)) == ENOBUFS || rc == EAGAIN)
 		;
 	cr_assert_eq(rc, 0);
+}
+
+/* Stop it, and wait until no thread of it runs. */
+static void pause_proc(struct gt_proc *p)
+{
+	int status;
+
+	cr_assert_eq(kill(p->pid, SIGSTOP), 0);
+	cr_assert_eq(waitpid(p->pid, &status, WUNTRACED), p->pid);
+	cr_assert(WIFSTOPPED(status));
 }
 
 /* Let an id of `to` get a first MAD: they are connected then. Returns the id. */
@@ -39,12 +55,11 @@ static uint32_t fill(struct gt_proc *p, const struct gt_proc *to, uint32_t id)
 {
 	const struct dpa_gsi_addr there = gt_path(1, 1);
 	uint8_t mad[DPA_MAD_BYTES];
-	uint32_t n = 0;
+	uint32_t n = MANY;
 	int rc;
 
 	gt_message(mad, DPA_CM_RTU, 1, id);
-	while (n < MANY && !(rc = gt_send(p, &there, mad)))
-		n++;
+	rc = gt_fill(p, &there, mad, &n);
 	cr_assert_lt(n, MANY, "there is always room");
 	cr_assert_eq(rc, to->num == p->num ? ENOBUFS : EAGAIN);
 	return n;
@@ -66,7 +81,7 @@ Test(gsi_full, a_stopped_process_delays_no_other)
 		gt_start(&p[i], "board", 0, true);
 	for (int i = 0; i < 2; i++)
 		id[i] = connect_procs(&p[0], &p[1 + i]);
-	kill(p[1].pid, SIGSTOP);
+	pause_proc(&p[1]);
 	fill(&p[0], &p[1], id[0]);
 	gt_message(mad, DPA_CM_RTU, 2, id[1]);
 	send_until_taken(&p[0], &there, mad);
@@ -88,16 +103,18 @@ Test(gsi_full, a_stopped_process_goes_on)
 	for (int i = 0; i < 2; i++)
 		gt_start(&p[i], "board", 0, true);
 	id = connect_procs(&p[0], &p[1]);
-	kill(p[1].pid, SIGSTOP);
+	pause_proc(&p[1]);
 	fill(&p[0], &p[1], id);
 	gt_message(mad, DPA_CM_DREQ, 1, id);
 	send_until_taken(&p[0], &there, mad); /* others were lost by then, and this one may be */
 	kill(p[1].pid, SIGCONT);
 	cr_assert(gt_recv(&p[1], &a), "the first of them at least");
 	gt_message(mad, DPA_CM_DREQ, 2, id);
-	send_until_taken(&p[0], &there, mad);
-	while (memcmp(a.mad, mad, sizeof(mad)))
-		cr_assert(gt_recv(&p[1], &a));
+	do { /* the first may still be lost */
+		send_until_taken(&p[0], &there, mad);
+		while (memcmp(a.mad, mad, sizeof(mad)) && gt_look(&p[1], &a))
+			;
+	} while (memcmp(a.mad, mad, sizeof(mad)));
 	for (int i = 0; i < 2; i++)
 		gt_stop(&p[i]);
 }
@@ -116,12 +133,47 @@ Test(gsi_full, nothing_comes_back_from_a_full_board)
 	gt_start(&p[1], "other", 0, true);
 	cr_assert_neq(p[0].num, p[1].num);
 	id = connect_procs(&p[0], &p[1]);
-	kill(p[1].pid, SIGSTOP);
+	pause_proc(&p[1]);
 	n = fill(&p[0], &p[1], id);
 	cr_expect_not(gt_look(&p[0], &a), "attribute %#x", a.mad[17]);
 	kill(p[1].pid, SIGCONT);
 	for (uint32_t i = 0; i < n; i++)
 		cr_assert(gt_recv(&p[1], &a), "%u of %u", i, n);
+	for (int i = 0; i < 2; i++)
+		gt_stop(&p[i]);
+}
+
+/* Nor does a board that has no time to accept connections: there is none yet. */
+Test(gsi_full, nothing_comes_back_from_a_board_that_accepts_nothing)
+{
+	const struct dpa_gsi_addr there = gt_path(1, 1);
+	struct sockaddr_un sa = {.sun_family = AF_UNIX};
+	struct gt_proc p[2];
+	uint8_t mad[DPA_MAD_BYTES];
+	struct gt_answer a;
+	int fd[200], n = 0, rc;
+	socklen_t len;
+
+	gt_start(&p[0], "board", 0, true);
+	gt_start(&p[1], "other", 0, true);
+	gt_message(mad, DPA_CM_RTU, 1, gt_id_new(&p[1]));
+	pause_proc(&p[1]);
+	len = (socklen_t)(offsetof(struct sockaddr_un, sun_path) + 1 +
+			  (size_t)snprintf(sa.sun_path + 1, sizeof(sa.sun_path) - 1, "dpa-board-%u",
+					   p[1].num));
+	do { /* until its backlog is full */
+		fd[n] = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_NONBLOCK, 0);
+		cr_assert_geq(fd[n], 0);
+	} while (!connect(fd[n++], (struct sockaddr *)&sa, len) && n < 200);
+	cr_assert_eq(errno, EAGAIN);
+	rc = gt_send(&p[0], &there, mad);
+	cr_expect_eq(rc, EAGAIN, "%d", rc);
+	cr_expect_not(gt_look(&p[0], &a), "attribute %#x", a.mad[17]);
+	kill(p[1].pid, SIGCONT);
+	while (n)
+		close(fd[--n]);
+	send_until_taken(&p[0], &there, mad);
+	cr_expect(gt_recv(&p[1], &a));
 	for (int i = 0; i < 2; i++)
 		gt_stop(&p[i]);
 }
