@@ -22,7 +22,7 @@
  */
 struct dpa_memory_watch *dpa_share_find_watch(void)
 {
-	void *const calls[] = {(void *)&madvise, (void *)&mremap};
+	void *const calls[] = {(void *)&madvise, (void *)&mmap, (void *)&mremap, (void *)&munmap};
 	struct dpa_memory_watch *w = dlsym(RTLD_DEFAULT, "dpa_memory_watch");
 	Dl_info of_watch, of_call;
 

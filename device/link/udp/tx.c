@@ -430,6 +430,7 @@ static void show_tx_entry(struct dpa_remote *r, struct dpa_tx *tx, const struct 
 static void empty_ring(struct dpa_tx *tx)
 {
 	tx->head = tx->tail = tx->dhead = tx->dtail = 0;
+	tx->full_since = 0;
 	atomic_store_explicit(&tx->shm->tail, 0, memory_order_relaxed);
 	atomic_store_explicit(&tx->shm->dtail, 0, memory_order_relaxed);
 }

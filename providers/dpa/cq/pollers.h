@@ -66,7 +66,7 @@ static inline bool dpa_cq_is_shared(struct dpa_cq *cq)
  * spin for it (a UCX worker of MPI_THREAD_MULTIPLE). If the poll yields, the holder gives up the
  * processor with the lock held, always: the others spin for whole time slices and then find the
  * lock taken again. Ten messages took more than 40 s between two processes with two threads each,
- * on two cores beside other load; without the yield less than a second.
+ * on two cores beside other load; without the yield less than 5 s.
  */
 static inline int dpa_cq_progress(struct dpa_cq *cq)
 {
