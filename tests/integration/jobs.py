@@ -53,7 +53,8 @@ class Limit:
         """After the process has ended. True: in time."""
         with self.lock:
             self.pid = 0
-            self.timer.cancel()
+            if self.timer:
+                self.timer.cancel()
         return not self.reached
 
 

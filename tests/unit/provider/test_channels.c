@@ -9,7 +9,7 @@
 #include "dpa.h"
 #include "fake_hw.h"
 
-enum { CHANNELS = 5, PAGE = 4096 };
+enum { CHANNELS = 5, PAGE = 65536 }; /* of the largest pages that Linux has */
 
 void *__real_calloc(size_t n, size_t size);
 void *__wrap_calloc(size_t n, size_t size);
