@@ -141,7 +141,8 @@ void cma_requests_again(void)
 /*
  * Sends the MAD of a step and publishes the record. A process that is killed between the two must leave
  * a peer that another process still notifies: the record that promises this is published before the
- * MAD is sent, and the record that ends it after. The peer ignores a second message of its end.
+ * MAD is sent, and the record that ends it after. The peer ignores a second message of its end. A MAD
+ * that waits for room (unsent.c) is lost with the process: its peer repeats its own, or gives up.
  */
 static void send_and_publish(struct cma_conn *c, const struct dpav_cm_effects *out)
 {
